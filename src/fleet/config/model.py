@@ -1,0 +1,227 @@
+"""What a valid home says, resolved: every default applied, every unit a number.
+
+Plain frozen dataclasses that the whole program reads; how the operator's YAML becomes them is
+`config.files` (pydantic, checked) and `config.compiled` (the cache that the hot path loads).
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Dollars; None means no limit of this kind."""
+
+    per_day: float | None = None
+    per_run: float | None = None
+    tokens_per_day: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claude:
+    """The CLI: `path` a name on PATH or a file, `env_file` a 0600 file with a key or token."""
+
+    path: str = "claude"
+    env_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Fleet-wide limits; `min_free` in bytes."""
+
+    posts_per_run: int = 60
+    events_per_run: int = 600
+    turns_per_thread: int = 6
+    hops: int = 8
+    min_free: int = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Vital:
+    """A line at the top of everybody's awareness: how many events of type `count` in `window` s."""
+
+    label: str
+    count: str
+    window: float
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """Run `run` (argv) every `every` seconds while the runner is well."""
+
+    every: float
+    run: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """One schedule entry: a crontab(5) expression, or a fixed grid of `every` seconds from the
+    epoch shifted by `offset` seconds. Exactly one of `cron` and `every` is set."""
+
+    cron: str | None = None
+    every: float | None = None
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WakeOn:
+    """Which events wake an agent besides its schedule; `cooldown` in seconds."""
+
+    types: tuple[str, ...] = ()
+    addressed: bool = False
+    cooldown: float = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often a run with one of these outcomes is tried again."""
+
+    max: int = 2
+    on: tuple[str, ...] = ("overloaded", "launch_failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One thing a run must leave behind: an event of a type, a file by glob, or a post."""
+
+    event: str | None = None
+    file: str | None = None
+    post: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Expects:
+    """`any_of` (at least one) and `all_of` (every one); empty tuples ask nothing."""
+
+    any_of: tuple[Expectation, ...] = ()
+    all_of: tuple[Expectation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SectionBudget:
+    """The operator's bounds for one section; None leaves fleet's own."""
+
+    max_items: int | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBudget:
+    """`max_tokens` for all sections together, and bounds by section name."""
+
+    max_tokens: int = 6000
+    sections: dict[str, SectionBudget] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A named worker. Times in seconds, money in dollars, `cwd` absolute.
+
+    `schedule` empty: only by hand or by `wake_on`. `quiet` is (from, to) in minutes of the local
+    day. `start` is seconds back, or the words "now" and "all". `account` is the name of the
+    account group it belongs to ("" without one).
+    """
+
+    id: str
+    file: str
+    description: str
+    prompt: str
+    cwd: Path
+    schedule: tuple[Schedule, ...] = ()
+    launch: str = "claude"
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    max_turns: int | None = None
+    add_dirs: tuple[str, ...] = ()
+    mcp: bool = False
+    claude_args: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ("Bash", "Read")
+    allowed_tools: tuple[str, ...] = ("Bash(fleet *)",)
+    may_run: tuple[str, ...] = ()
+    env_pass: tuple[str, ...] = ()
+    env_set: dict[str, str] = field(default_factory=dict)
+    timeout: float = 1200.0
+    idle_timeout: float = 600.0
+    grace: float = 10.0
+    retries: Retries = field(default_factory=Retries)
+    rerun_if_lost: bool = False
+    budget: Budget = field(default_factory=Budget)
+    max_runs_per_day: int | None = None
+    priority: str = "normal"
+    catch_up: float = 1800.0
+    jitter: float = 0.0
+    quiet: tuple[int, int] | None = None
+    wake_on: WakeOn | None = None
+    gate: tuple[str, ...] = ()
+    expects: Expects = field(default_factory=Expects)
+    collaborators: tuple[str, ...] = ()
+    interests: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    start: float | str = 86400.0
+    metrics: bool = False
+    knowledge: str = "read"
+    mode: str = "live"
+    context: ContextBudget = field(default_factory=ContextBudget)
+    runs_on: tuple[str, ...] = ()
+    enabled: bool = True
+    account: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A talkspace; `members` None means all. `keep` messages stay in the digest's reach."""
+
+    id: str
+    file: str
+    name: str
+    purpose: str
+    members: frozenset[str] | None = None
+    keep: int = 100
+    max_pins: int = 20
+
+    def admits(self, agent: str) -> bool:
+        """Whether `agent` may read and post here."""
+        return self.members is None or agent in self.members
+
+
+@dataclass(frozen=True, slots=True)
+class HomeConfig:
+    """Everything the operator's files say.
+
+    Attributes:
+        root: the home, absolute.
+        version: a hash of all files it was made from; it goes into every run's manifest.
+        types: names of the event types (files in `schemas/`).
+        warning: "" or one line: the files are broken now and this is the last good config.
+    """
+
+    root: Path
+    version: str
+    name: str = "fleet"
+    timezone: str = "UTC"
+    store: str = "files"
+    paused: bool = False
+    concurrency: int = 4
+    budget: Budget = field(default_factory=Budget)
+    claude: Claude = field(default_factory=Claude)
+    accounts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    vitals: tuple[Vital, ...] = ()
+    hive: str = ""
+    limits: Limits = field(default_factory=Limits)
+    retention_age: float = 90 * 86400.0
+    retention_bytes: int = 2 << 30
+    on_alert: tuple[str, ...] = ()
+    heartbeat: Heartbeat | None = None
+    agents: dict[str, Agent] = field(default_factory=dict)
+    channels: dict[str, Channel] = field(default_factory=dict)
+    types: tuple[str, ...] = ()
+    warning: str = ""
+
+    @property
+    def state(self) -> Path:
+        """Where fleet writes."""
+        return self.root / "state"
+
+    def run_folder(self, run: str) -> Path:
+        """The folder of one run's files."""
+        return self.root / "state" / "run" / run

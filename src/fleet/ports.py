@@ -1,0 +1,128 @@
+"""The two ports: a store of logs and documents, and a cache of derived files.
+
+A *log* is an append-only stream of records with gapless, commit-ordered numbers. A *document* is
+one JSON object with a version. Nothing here knows an engine; `fleet.stores` has one module or
+package for each, and `tests/contract` runs one suite over all of them.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from fleet.errors import Finding
+from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
+
+
+class Store(Protocol):
+    """Logs and documents on one engine. Every method is synchronous and bounded in time.
+
+    Any method may raise `LockTimeout` (a lock's deadline passed, nothing was written),
+    `Unavailable` (nothing was written) or `NotAllowed` (a symlink or device in the store's place).
+    """
+
+    def append(
+        self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
+    ) -> list[Record]:
+        """Add `records` in order and return them as stored, durable when it returns.
+
+        A draft whose `key` (or `id`) is in the stream already is not written again: the first
+        record stands in its place in the answer, synced. A batch may survive a crash as a prefix,
+        its ids complete it.
+
+        Raises:
+            Rejected: a record over `MAX_RECORD`, a reserved name, an unencodable value, or a key
+                that stands for another body.
+            Stale: `guard` does not permit it; nothing was written.
+            Unsettled: a sync failed, the record may be there; the same id settles it.
+        """
+        ...
+
+    def read(self, stream: str, after: int, limit: int, *, sieve: Sieve | None = None) -> Batch:
+        """Records with a number above `after`, oldest first, at most `limit` of them.
+
+        Costs what it returns, wherever in the stream it stands. Stops at the last whole line; may
+        see records that are not durable yet (see `sync`). An unknown stream is an empty one. With
+        a `sieve` only what passes counts toward `limit`, and `upto` is the last number scanned
+        before the first passing record that was left out.
+
+        Raises:
+            Trimmed: records above `after` were trimmed; `first` is the lowest number kept.
+        """
+        ...
+
+    def head(self, stream: str) -> int:
+        """The number of the newest whole record, 0 for an empty stream."""
+        ...
+
+    def sync(self, stream: str) -> None:
+        """Make everything that `read` has shown durable: call it before acting on what was read.
+
+        Raises:
+            Unsettled: the sync failed.
+        """
+        ...
+
+    def wait(self, places: dict[str, int], timeout: float) -> set[str]:
+        """The streams whose head is above the number given, as soon as there is one.
+
+        `timeout` in seconds; the empty set when it passes.
+        """
+        ...
+
+    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+        """Names of streams that begin with `prefix`, sorted, above `after`, at most `limit`."""
+        ...
+
+    def trim(self, stream: str, below: int) -> int:
+        """Move whole segments below number `below` to the archive; return the first number kept.
+
+        The hashes of the keys that leave stay, so that an old key is still the same record. The
+        caller has made sure that no lane needs what goes.
+        """
+        ...
+
+    def get(self, key: str) -> tuple[Body | None, int]:
+        """The document and its version; (None, 0) when there is none."""
+        ...
+
+    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+        """Replace the document if its version is `expect` (0: it must not exist); the new version.
+
+        Durable when it returns; the copy before it is kept. At most one writer wins a version.
+
+        Raises:
+            Conflict: another version stands there.
+            Stale: `guard` does not permit it.
+            Rejected: over `MAX_DOCUMENT` or not encodable.
+        """
+        ...
+
+    def keys(self, prefix: str, after: str, limit: int) -> list[str]:
+        """Keys of documents that begin with `prefix`, sorted, above `after`, at most `limit`."""
+        ...
+
+    def now(self) -> Instant:
+        """The store's clock; claims expire by it, and it stamps `at`."""
+        ...
+
+    def verify(self) -> list[Finding]:
+        """Read everything and name each damaged record or document by file and line."""
+        ...
+
+
+class Cache(Protocol):
+    """Derived files: each may be deleted at any time and is computed again, equal."""
+
+    def load(self, name: str) -> bytes | None:
+        """The bytes saved under `name`; None when absent, damaged, or not this user's own (0600)."""
+        ...
+
+    def save(self, name: str, data: bytes) -> None:
+        """Replace `name` by temporary file, hash and rename. Never raises for a full disk."""
+        ...
+
+
+def last_record(store: Store, stream: str) -> Record | None:
+    """The newest decodable record of `stream`, or None."""
+    head = store.head(stream)
+    found = store.read(stream, max(0, head - 1), 1).records if head else ()
+    return found[-1] if found else None
