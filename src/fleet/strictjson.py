@@ -90,11 +90,13 @@ def _deeper(value: object, limit: int) -> bool:
     """Whether `value` nests deeper than `limit`; level by level, so that no depth can hurt it."""
     level = [value]
     for _ in range(limit + 1):
-        level = [item for item in level if isinstance(item, (dict, list))]
-        if not level:
+        containers = [item for item in level if isinstance(item, (dict, list))]
+        if not containers:
             return False
         level = [
-            child for item in level for child in (item.values() if isinstance(item, dict) else item)
+            child
+            for item in containers
+            for child in (item.values() if isinstance(item, dict) else item)
         ]
     return True
 
