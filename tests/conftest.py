@@ -77,7 +77,9 @@ HOME = {
     ),
     **{
         f"prompts/{agent}.md.j2": (
-            f'{{% extends "base.md.j2" %}}{{% block task %}}Do the work of {agent}.{{% endblock %}}\n'
+            '{% extends "base.md.j2" %}{% block task %}Do the work of '
+            + agent
+            + ".{% endblock %}\n"
         )
         for agent in ("outreach", "reply-handler", "competitor-watch")
     },
