@@ -8,8 +8,8 @@ package for each, and `tests/contract` runs one suite over all of them.
 from collections.abc import Sequence
 from typing import Protocol
 
-from fleet.errors import Finding
-from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
+from fleet.errors import Finding, Trimmed
+from fleet.records import Batch, Body, Draft, Guard, Instant, Place, Record, Sieve
 
 
 class Store(Protocol):
@@ -113,7 +113,7 @@ class Cache(Protocol):
     """Derived files: each may be deleted at any time and is computed again, equal."""
 
     def load(self, name: str) -> bytes | None:
-        """The bytes saved under `name`; None when absent, damaged, or not this user's own (0600)."""
+        """The bytes saved under `name`; None when absent, damaged or not this user's own (0600)."""
         ...
 
     def save(self, name: str, data: bytes) -> None:
@@ -126,3 +126,57 @@ def last_record(store: Store, stream: str) -> Record | None:
     head = store.head(stream)
     found = store.read(stream, max(0, head - 1), 1).records if head else ()
     return found[-1] if found else None
+
+
+def first_kept(store: Store, stream: str) -> int:
+    """The lowest number that `stream` still holds: 1 until something was trimmed."""
+    try:
+        store.read(stream, 0, 1)
+    except Trimmed as trimmed:
+        return trimmed.first
+    return 1
+
+
+def read_kept(
+    store: Store, stream: str, after: int, limit: int, *, sieve: Sieve | None = None
+) -> Batch:
+    """`store.read` that goes on at the first kept number where records after `after` are gone."""
+    try:
+        return store.read(stream, after, limit, sieve=sieve)
+    except Trimmed as trimmed:
+        return store.read(stream, trimmed.first - 1, limit, sieve=sieve)
+
+
+def record_at(store: Store, stream: str, seq: int) -> Record | None:
+    """Record `seq` of `stream`; None when there is none, or it is damaged or trimmed."""
+    found = read_kept(store, stream, max(0, seq - 1), 1).records if seq > 0 else ()
+    return found[0] if found and found[0].seq == seq else None
+
+
+def place_at(store: Store, stream: str, seq: int) -> Place:
+    """The place of a lane that passed number `seq`; without crc where that line is unreadable."""
+    record = record_at(store, stream, seq)
+    return Place(seq, record.crc if record else "")
+
+
+def holds(store: Store, stream: str, place: Place) -> bool:
+    """Whether `stream` is still the log in which `place` was noted.
+
+    False means that it was replaced or restored. A place whose record was trimmed or damaged
+    since, or that has no crc, is judged by the head alone.
+    """
+    if place.seq == 0:
+        return True
+    if store.head(stream) < place.seq:
+        return False
+    try:
+        batch = store.read(stream, place.seq - 1, 1)
+    except Trimmed:
+        return True
+    if batch.damage or not place.crc:
+        return True
+    return bool(batch.records) and _same(batch.records[0], place)
+
+
+def _same(record: Record, place: Place) -> bool:
+    return record.seq == place.seq and record.crc == place.crc
