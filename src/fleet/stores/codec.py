@@ -1,0 +1,240 @@
+"""The bytes of a record line and of a document, and nothing about where they are kept.
+
+A line is `{"v":1,"seq":…,"id":…,"at":…,["key":…,]…body…,"crc":"xxxxxxxx"}` and LF; a document is
+the same idea over several lines, so that a person can read it. In both, `crc` stands last and is
+the CRC-32 of every byte before its comma.
+"""
+
+import json
+from zlib import crc32
+
+from fleet.errors import BadHome, Rejected
+from fleet.records import (
+    MAX_DOCUMENT,
+    MAX_KEY,
+    MAX_RECORD,
+    RECORD_VERSION,
+    RESERVED,
+    Body,
+    Draft,
+    Record,
+    Sieve,
+)
+
+DOCUMENT_VERSION = 1
+MAX_NAME = 1024  # bytes of a stream's or document's name
+
+_CRC_AT = -18  # len(b',"crc":"xxxxxxxx"}')
+_PAGE_CRC_AT = -24  # len(b',\n  "crc": "xxxxxxxx"\n}\n')
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def check_name(name: str) -> None:
+    """Refuse what no store can name: empty, unencodable, too long, or without a first part."""
+    if not name or name.startswith("/") or name.endswith("/"):
+        raise Rejected(f"{name!r} is no name of a log or document", "give it a name")
+    if len(_bytes(name)) > MAX_NAME:
+        raise Rejected(f"the name {name[:40]!r}… is over {MAX_NAME} bytes", "shorten it")
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise Rejected("the text holds half a surrogate pair", "send valid UTF-8") from None
+
+
+def to_json(value: object) -> bytes:
+    """`value` as compact UTF-8 JSON.
+
+    Raises:
+        Rejected: NaN, Infinity, a lone surrogate, too deep, or no JSON at all.
+    """
+    try:
+        return _bytes(_encode(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Rejected(f"a value cannot be stored as JSON ({error})", "send plain JSON") from None
+
+
+# Record lines ---------------------------------------------------------------------------------
+
+
+def encode_body(draft: Draft) -> bytes:
+    """The body's members without braces, checked: what a line holds between `at` and `crc`.
+
+    Raises:
+        Rejected: a reserved name, an unencodable value, or a key that is empty or too long.
+    """
+    for name in draft.body:
+        if name in RESERVED:
+            raise Rejected(f"a record's body must not use the name {name!r}", "rename it")
+    if draft.key is not None and not 0 < len(_bytes(draft.key)) <= MAX_KEY:
+        raise Rejected(
+            f"the id {draft.key[:20]!r} is not 1 to {MAX_KEY} bytes long", "give another one"
+        )
+    return to_json(draft.body)[1:-1]
+
+
+def encode_line(seq: int, record_id: str, at: str, key: str | None, body: bytes) -> bytes:
+    """The whole line, LF included.
+
+    Raises:
+        Rejected: it is over `MAX_RECORD` bytes.
+    """
+    head = b'{"v":%d,"seq":%d,"id":%b,"at":"%b"' % (
+        RECORD_VERSION,
+        seq,
+        to_json(record_id),
+        at.encode(),
+    )
+    if key is not None:
+        head += b',"key":' + to_json(key)
+    if body:
+        head += b"," + body
+    line = b'%b,"crc":"%08x"}\n' % (head, crc32(head))
+    if len(line) > MAX_RECORD:
+        raise Rejected(
+            f"the record has {len(line)} bytes, the limit is {MAX_RECORD}",
+            "shorten it, or put the bulk into a file and name it",
+        )
+    return line
+
+
+def check_line(line: bytes) -> str:
+    """Why `line` (without LF) is damaged, "" when its bytes are what was written."""
+    if len(line) >= MAX_RECORD:
+        return f"a line of {len(line)} bytes, over the limit of {MAX_RECORD}"
+    if line[_CRC_AT : _CRC_AT + 8] != b',"crc":"' or line[-2:] != b'"}':
+        return "not a record: no checksum at its end"
+    if line[_CRC_AT + 8 : -2] != b"%08x" % crc32(line[:_CRC_AT]):
+        return "the checksum does not match its bytes"
+    return ""
+
+
+def decode_line(stream: str, line: bytes) -> Record:
+    """The record in `line` (without LF).
+
+    Raises:
+        ValueError: the line is damaged; the message says how.
+        BadHome: it was written by a newer fleet.
+    """
+    fault = check_line(line)
+    if fault:
+        raise ValueError(fault)
+    try:
+        body = json.loads(line)
+        version, seq, record_id, at = (body.pop(name) for name in ("v", "seq", "id", "at"))
+        crc = body.pop("crc")
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"not a record ({error})") from None
+    if version > RECORD_VERSION:
+        raise BadHome(
+            f"record {seq} of {stream} has version {version}, this fleet reads {RECORD_VERSION}",
+            "upgrade fleet",
+        )
+    return Record(stream, seq, record_id, at, body, body.pop("key", None), crc, version)
+
+
+def seq_of(line: bytes) -> int | None:
+    """The number of `line` (without LF), None when it is damaged: no full parse."""
+    if check_line(line):
+        return None
+    digits = line.partition(b'"seq":')[2].partition(b",")[0]
+    return int(digits) if digits.isdigit() else None
+
+
+def same_record(first: Record, draft: Draft) -> bool:
+    """Whether `draft` repeats `first`: equal bodies, or equal in the names of `draft.same`."""
+    again: Body = json.loads(to_json(draft.body))
+    if draft.same is None:
+        return again == first.body
+    return all(again.get(name) == first.body.get(name) for name in draft.same)
+
+
+def refuse_reuse(first: Record, draft: Draft) -> Rejected:
+    """The error for an id that stands for another record already."""
+    name = draft.key if draft.key is not None else draft.id
+    return Rejected(
+        f"the id {name!r} was used for another record ({first.ref})", "give this one another id"
+    )
+
+
+class Needles:
+    """The byte test of a `Sieve`: what it refuses cannot pass, what it lets through may."""
+
+    def __init__(self, sieve: Sieve) -> None:
+        self._tests = [
+            (
+                b"%b:" % to_json(name) if None in values else b"",
+                [b"%b:%b" % (to_json(name), to_json(value)) for value in values],
+            )
+            for name, values in sieve.any_of.items()
+        ]
+
+    def may_pass(self, line: bytes) -> bool:
+        """`line` is one line: an absent member counts as null."""
+        return all(
+            any(needle in line for needle in needles) or (name != b"" and name not in line)
+            for name, needles in self._tests
+        )
+
+    def may_hold(self, chunk: bytes) -> bool:
+        """Whether any line of `chunk` may pass: only members that cannot be absent decide."""
+        return all(
+            name != b"" or any(needle in chunk for needle in needles)
+            for name, needles in self._tests
+        )
+
+
+# Documents ------------------------------------------------------------------------------------
+
+
+def encode_document(key: str, version: int, at: str, body: Body) -> bytes:
+    """The file of a document: one line per member of the body, one per item of a list in it.
+
+    Raises:
+        Rejected: over `MAX_DOCUMENT` bytes, or not encodable.
+    """
+    members = [f"    {to_json(name).decode()}: {_spread(value)}" for name, value in body.items()]
+    inner = "{\n" + ",\n".join(members) + "\n  }" if members else "{}"
+    head = _bytes(
+        f'{{\n  "v": {DOCUMENT_VERSION},\n  "key": {to_json(key).decode()},\n'
+        f'  "version": {version},\n  "at": "{at}",\n  "body": {inner}'
+    )
+    page = b'%b,\n  "crc": "%08x"\n}\n' % (head, crc32(head))
+    if len(page) > MAX_DOCUMENT:
+        raise Rejected(
+            f"{key} has {len(page)} bytes, the limit is {MAX_DOCUMENT}", "keep less in it"
+        )
+    return page
+
+
+def _spread(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return to_json(value).decode()
+    items = ",\n      ".join(to_json(item).decode() for item in value)
+    return f"[\n      {items}\n    ]"
+
+
+def decode_document(page: bytes) -> tuple[str, int, Body]:
+    """Key, version and body.
+
+    Raises:
+        ValueError: the bytes are damaged; the message says how.
+        BadHome: it was written by a newer fleet.
+    """
+    mark = page[_PAGE_CRC_AT : _PAGE_CRC_AT + 12]
+    if mark != b',\n  "crc": "' or page[-4:] != b'"\n}\n':
+        raise ValueError("empty" if not page else "not a document: no checksum at its end")
+    if page[_PAGE_CRC_AT + 12 : -4] != b"%08x" % crc32(page[:_PAGE_CRC_AT]):
+        raise ValueError("the checksum does not match its bytes")
+    try:
+        found = json.loads(page)
+        key, version, body = found["key"], found["version"], found["body"]
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"not a document ({error})") from None
+    if found.get("v", 0) > DOCUMENT_VERSION:
+        raise BadHome(
+            f"{key} has format {found['v']}, this fleet reads {DOCUMENT_VERSION}", "upgrade fleet"
+        )
+    return key, version, body
