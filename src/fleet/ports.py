@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fleet.errors import Finding, Trimmed
-from fleet.records import Batch, Body, Draft, Guard, Instant, Place, Record, Sieve
+from fleet.records import Batch, Body, Draft, Guard, Instant, Place, Record, Sieve, wall_of
 
 
 class Store(Protocol):
@@ -180,3 +180,20 @@ def holds(store: Store, stream: str, place: Place) -> bool:
 
 def _same(record: Record, place: Place) -> bool:
     return record.seq == place.seq and record.crc == place.crc
+
+
+def place_before(store: Store, stream: str, wall: float) -> Place:
+    """The place before the first record of `stream` stamped at or after `wall` (epoch seconds).
+
+    Found by bisection: for people and for where a lane begins, never for order. Where the clock
+    was stepped the answer is one of several right ones.
+    """
+    low, high = first_kept(store, stream) - 1, store.head(stream)
+    while low < high:
+        middle = (low + high + 1) // 2
+        found = read_kept(store, stream, middle - 1, 1).records
+        if found and wall_of(found[0].at) < wall:
+            low = middle
+        else:
+            high = middle - 1
+    return place_at(store, stream, low)

@@ -201,3 +201,10 @@ def new_id(wall: float) -> str:
     value = millis << 80 | 7 << 76 | (rest >> 68 & 0xFFF) << 64 | 2 << 62 | rest & (1 << 62) - 1
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def wall_of(at: str) -> float:
+    """Seconds since the epoch of an RFC 3339 instant, as `Record.at` holds it."""
+    from datetime import datetime  # only who asks for times pays for them
+
+    return datetime.fromisoformat(at).timestamp()
