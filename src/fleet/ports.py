@@ -80,6 +80,13 @@ class Store(Protocol):
         """
         ...
 
+    def append_gap(self, stream: str, above: int) -> Record | None:
+        """Continue a restored log above number `above`, so that no number is given twice.
+
+        Returns the `gap` record, numbered `above + 1`; None when the log has come that far already.
+        """
+        ...
+
     def get(self, key: str) -> tuple[Body | None, int]:
         """The document and its version; (None, 0) when there is none."""
         ...
