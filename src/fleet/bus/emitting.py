@@ -1,0 +1,161 @@
+"""From words to a stored event: schema, addressee, cause, limits, guard, one line in the log.
+
+What happens to the event afterwards (lanes, lists, counts) is not decided here.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from fleet.alerts import raise_alert
+from fleet.bus.counts import emitted_by
+from fleet.bus.events import STREAM, seq_of
+from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
+from fleet.ports import Cache, Store, record_at
+from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
+from fleet.text import suggest
+
+if TYPE_CHECKING:
+    from fleet.config.model import HomeConfig
+    from fleet.identity import Author
+    from fleet.schemas import EventType, Registry
+
+Permit = Callable[["Author", str], Guard]
+
+_SAME = ("from_agent", "type", "to_agent", "payload")  # a repeated id means the same event
+
+
+class Emitter:
+    """Checks an event and stores it."""
+
+    def __init__(
+        self,
+        store: Store,
+        cache: Cache,
+        config: "HomeConfig",
+        schemas: "Registry",
+        permit: Permit | None,
+    ) -> None:
+        self._store = store
+        self._cache = cache
+        self._config = config
+        self._schemas = schemas
+        self._permit = permit
+
+    def emit(
+        self,
+        author: "Author",
+        type_name: str,
+        payload: Body,
+        *,
+        to: str | None,
+        key: str | None,
+        cause: str | None,
+    ) -> Record:
+        """See `Bus.emit`."""
+        kind = self._schemas.get(type_name)
+        faults = self._schemas.check(type_name, payload)
+        if faults:
+            raise Rejected(f"{type_name}: {'; '.join(faults)}", _corrected(kind, payload, to))
+        body: Body = {
+            "op": "event",
+            "type": type_name,
+            "from_agent": author.name,
+            "to_agent": self._addressee(type_name, payload, to),
+            "payload": payload,
+            "cause": cause or author.cause,
+            "hops": self._hops(author, cause),
+            "run": author.run,
+        }
+        if author.by is not None:
+            body["by"] = author.by
+        self._check_count(author)
+        claim = self._schemas.claim_key(type_name, payload)
+        return self._append(author, Draft(body, key=key, same=_SAME), claim)
+
+    def _addressee(self, type_name: str, payload: Body, to: str | None) -> str | None:
+        """The agent it goes to, by the caller's word or by the type's own field."""
+        agents = self._config.agents
+        if to is not None and to not in agents:
+            raise Unknown(f"there is no agent {to!r}", suggest(to, tuple(agents)) or "fleet agents")
+        named = self._schemas.addressee(type_name, payload)
+        if named is None:
+            return to
+        if named not in agents:
+            near = suggest(named, tuple(agents)) or "name an agent: fleet agents"
+            raise Rejected(f"{type_name} is addressed to {named!r}, which is no agent", near)
+        if to not in {None, named}:
+            raise Rejected(f"{type_name} goes to {named} by its own field", f"leave out --to {to}")
+        return named
+
+    def _hops(self, author: "Author", cause: str | None) -> int:
+        """How many wakes lie between this event and what set the chain off.
+
+        A cause cannot shorten the chain that woke the run: the longer one counts.
+        """
+        hops = author.hops + 1 if author.run else 0
+        if cause is not None:
+            found = record_at(self._store, STREAM, seq_of(cause))
+            if found is None:
+                raise Unknown(f"there is no event {cause} to be the cause", "fleet events")
+            earlier = found.body.get("hops")
+            hops = max(hops, (earlier if isinstance(earlier, int) else 0) + 1)
+        limit = self._config.limits.hops
+        if hops > limit:
+            self._stop_chain(author, cause or author.cause or str(author.run), hops)
+            raise TryAgain(
+                f"loop limit: this event would be {hops} wakes away from what set it off, "
+                f"limits.hops is {limit}",
+                "leave it to a person, who has an alert",
+            )
+        return hops
+
+    def _stop_chain(self, author: "Author", chain: str, hops: int) -> None:
+        raise_alert(
+            self._store,
+            kind="loop",
+            subject=author.name,
+            what=f"agents wake each other: {hops} events in a chain, the last before {chain}",
+            done="the next event of the chain was refused",
+            fix="fleet map",
+            key=f"loop/{author.name}/{chain}",
+        )
+
+    def _check_count(self, author: "Author") -> None:
+        limit = self._config.limits.events_per_run
+        if author.run and emitted_by(self._store, self._cache, author.run) >= limit:
+            raise TryAgain(
+                f"run {author.run} has emitted {limit} events, the limit of limits.events_per_run",
+                "go on in the next run",
+            )
+
+    def _append(self, author: "Author", draft: Draft, claim: str | None) -> Record:
+        if claim is None:
+            return self._store.append(STREAM, [draft])[0]
+        guard = self._permit(author, claim) if self._permit else NotHeldByOther(claim, author.name)
+        try:
+            return self._store.append(STREAM, [draft], guard=guard)[0]
+        except Stale:
+            raise self._held(claim) from None
+
+    def _held(self, claim: str) -> Held:
+        found = self._store.get(claim_document(claim))[0] or {}
+        holder = str(found.get("holder") or "another one")
+        wall = found.get("until_wall")
+        until = rfc3339(wall) if isinstance(wall, int | float) else ""
+        what = f"{claim} is held by {holder}" + (f" until {until}" if until else "")
+        return Held(what, "leave it, do something else", key=claim, holder=holder, until=until)
+
+
+def _corrected(kind: "EventType", payload: Body, to: str | None) -> str:
+    """The whole command again, with `…` where a required field is missing."""
+    import json
+    from shlex import quote  # only a mistake pays for them
+
+    fields = dict.fromkeys(kind.required) | payload
+    words = [
+        f"{name}=…"
+        if value is None
+        else quote(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
+        for name, value in fields.items()
+    ]
+    return " ".join(["fleet emit", kind.name, *words, *(["--to", to] if to else [])])

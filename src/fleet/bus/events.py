@@ -1,0 +1,66 @@
+"""What an event's record holds and whom it is for; nothing here reads or writes a log."""
+
+from fleet.cursors import ADDRESSED, BROADCAST
+from fleet.errors import Unknown
+from fleet.records import Body, Record, Sieve
+
+STREAM = "events"
+LANES = (ADDRESSED, BROADCAST)  # in the order in which a prompt shows them
+_DIGITS = 18  # of a number, far above any log's
+
+
+def event_json(record: Record) -> Body:
+    """What `--json` prints of an event."""
+    body = record.body
+    return {
+        "ref": record.ref,
+        "seq": record.seq,
+        "id": record.id,
+        "at": record.at,
+        "type": body.get("type"),
+        "from_agent": body.get("from_agent"),
+        "to_agent": body.get("to_agent"),
+        "payload": body.get("payload"),
+        "cause": body.get("cause"),
+        "hops": body.get("hops"),
+    }
+
+
+def is_event(record: Record) -> bool:
+    """Whether the record is an event, and not a mark of fleet's own or a newer operation."""
+    return record.body.get("op") == "event"
+
+
+def lane_of(record: Record) -> str:
+    """The lane in which its reader meets the event."""
+    return BROADCAST if record.body.get("to_agent") is None else ADDRESSED
+
+
+def sieve_of(lane: str, agent: str, interests: tuple[str, ...]) -> Sieve:
+    """What the lane of `agent` lets through; its own broadcasts are left to `is_for`."""
+    only: dict[str, frozenset[str | None]] = {"op": frozenset({"event"})}
+    if lane == ADDRESSED:
+        return Sieve(only | {"to_agent": frozenset({agent})})
+    return Sieve(only | {"type": frozenset(interests), "to_agent": frozenset({None})})
+
+
+def is_for(record: Record, agent: str, interests: tuple[str, ...]) -> bool:
+    """Whether `agent` is to be shown the record: an event to it, or of interest and not its own."""
+    body = record.body
+    if not is_event(record):
+        return False
+    if body.get("to_agent") is not None:
+        return body["to_agent"] == agent
+    return body.get("type") in interests and body.get("from_agent") != agent
+
+
+def seq_of(ref: str) -> int:
+    """The number in `events#97` (or in a bare `97`).
+
+    Raises:
+        Unknown: it is no reference of an event.
+    """
+    stream, _, number = ref.rpartition("#")
+    if stream in {"", STREAM} and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
+        return int(number)
+    raise Unknown(f"{ref!r} is no event", "an event's reference looks like events#97")

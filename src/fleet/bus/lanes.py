@@ -1,0 +1,166 @@
+"""What waits for an agent in its two lanes, and how far a run that succeeded moves them.
+
+Nothing here writes: `pending` may be asked as often as one likes and nothing is consumed by it.
+"""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from fleet.bus.events import LANES, STREAM, is_for, lane_of, sieve_of
+from fleet.cursors import ADDRESSED, BROADCAST
+from fleet.ports import Store, place_at, read_kept
+from fleet.records import Place, Record
+
+ALONE_FROM = 2  # failed attempts of a lane's oldest event from which it is shown alone
+COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or more"
+_CHUNK = 500  # records held in memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What waits for one agent, cut to a limit.
+
+    Attributes:
+        shown: to be shown: those addressed to it, then those of interest, each oldest first.
+        waiting: by lane, how many wait beyond those shown (up to about `COUNT_LIMIT`).
+        redelivered: a run that was shown one of `shown` has failed.
+        alone: `shown` is one event that failed too often to share a prompt.
+        scanned: by lane, how far its log was looked through.
+        left_out: by lane, the number of the first event that waits and is not in `shown`.
+    """
+
+    shown: tuple[Record, ...]
+    waiting: dict[str, int]
+    redelivered: bool
+    alone: bool
+    scanned: dict[str, Place]
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """One lane: its oldest events, the numbers of all it counted, and where that ended."""
+
+    records: list[Record]
+    seqs: list[int]
+    upto: Place
+
+
+def batches(
+    store: Store, agent: str, interests: tuple[str, ...], lane: str, after: int
+) -> Iterator[tuple[list[Record], int]]:
+    """The lane's events after number `after`, oldest first, each time with how far it looked."""
+    head = store.head(STREAM)
+    if lane == BROADCAST and not interests:
+        yield [], max(after, head)
+        return
+    sieve = sieve_of(lane, agent, interests)
+    while after < head:
+        batch = read_kept(store, STREAM, after, _CHUNK, sieve=sieve)
+        if batch.upto <= after:
+            return
+        after = batch.upto
+        yield [record for record in batch.records if is_for(record, agent, interests)], after
+
+
+def oldest(
+    store: Store, agent: str, interests: tuple[str, ...], lane: str, after: int
+) -> Record | None:
+    """The first event that waits in the lane after number `after`."""
+    found = (one for part, _ in batches(store, agent, interests, lane, after) for one in part)
+    return next(found, None)
+
+
+def _look(  # noqa: PLR0917 - a lane is agent, interests, name and start
+    store: Store, agent: str, interests: tuple[str, ...], lane: str, start: Place, want: int
+) -> _Scan:
+    records: list[Record] = []
+    seqs: list[int] = []
+    upto = start.seq
+    for found, looked in batches(store, agent, interests, lane, start.seq):
+        records += found[: want - len(records)]
+        seqs += [record.seq for record in found]
+        upto = looked
+        if len(seqs) >= max(COUNT_LIMIT, want + 1):
+            break
+    return _Scan(records, seqs, start if upto == start.seq else place_at(store, STREAM, upto))
+
+
+def pending(
+    store: Store,
+    agent: str,
+    interests: tuple[str, ...],
+    places: Mapping[str, Place],
+    *,
+    limit: int,
+    attempts: Mapping[int, int],
+) -> Pending:
+    """What waits after `places`; see `Bus.pending`."""
+    start = {lane: places.get(lane, Place(0)) for lane in LANES}
+    scans = {
+        lane: _look(store, agent, interests, lane, start[lane], max(1, limit)) for lane in LANES
+    }
+    firsts = [scans[lane].records[0] for lane in LANES if scans[lane].records]
+    suspects = [record for record in firsts if attempts.get(record.seq, 0) >= ALONE_FROM]
+    shown: tuple[Record, ...]
+    if suspects:
+        shown = (max(suspects, key=lambda record: attempts[record.seq]),)
+    else:
+        addressed = scans[ADDRESSED].records[:limit]
+        shown = (*addressed, *scans[BROADCAST].records[: limit - len(addressed)])
+    return _summed(scans, shown, attempts, alone=bool(suspects))
+
+
+def _summed(
+    scans: Mapping[str, _Scan],
+    shown: tuple[Record, ...],
+    attempts: Mapping[int, int],
+    *,
+    alone: bool,
+) -> Pending:
+    counts = {lane: sum(lane_of(record) == lane for record in shown) for lane in LANES}
+    return Pending(
+        shown=shown,
+        waiting={lane: len(scans[lane].seqs) - counts[lane] for lane in LANES},
+        redelivered=any(attempts.get(record.seq, 0) for record in shown),
+        alone=alone,
+        scanned={lane: scans[lane].upto for lane in LANES},
+        left_out={
+            lane: scans[lane].seqs[counts[lane]]
+            for lane in LANES
+            if len(scans[lane].seqs) > counts[lane]
+        },
+    )
+
+
+def advance_for(store: Store, waiting: Pending, shown_refs: AbstractSet[str]) -> dict[str, Place]:
+    """The places that a success moves to; see `Bus.advance_for`."""
+    places: dict[str, Place] = {}
+    for lane in LANES:
+        candidates = [record for record in waiting.shown if lane_of(record) == lane]
+        unseen = next((record for record in candidates if record.ref not in shown_refs), None)
+        first_left = unseen.seq if unseen else waiting.left_out.get(lane)
+        if first_left is None:
+            places[lane] = waiting.scanned[lane]
+        elif candidates and candidates[0].ref in shown_refs:
+            places[lane] = place_at(store, STREAM, first_left - 1)
+    return places
+
+
+def lag(
+    store: Store,
+    agent: str,
+    interests: tuple[str, ...],
+    places: Mapping[str, Place],
+    most: int,
+) -> int:
+    """How many events wait in both lanes, counted to `most`."""
+    count = 0
+    for lane in LANES:
+        start = places.get(lane, Place(0)).seq
+        for found, _ in batches(store, agent, interests, lane, start):
+            count += len(found)
+            if count >= most:
+                return most
+    return count

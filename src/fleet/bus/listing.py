@@ -1,0 +1,95 @@
+"""Events for people and for `fleet events`: by number, time, type and content.
+
+Nothing is consumed here, and no lane is looked at.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+
+from fleet.bus.events import STREAM, is_event
+from fleet.ports import Store, first_kept, place_before, read_kept
+from fleet.records import Record, Sieve, wall_of
+
+_CHUNK = 500  # records held in memory at once
+_WINDOW = 256  # numbers looked at first when going back from the head; four times as many each time
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events: of type `type` (None: all), with `where`'s fields, stamped in [since, until].
+
+    `where` compares text: a value that is no text is compared as JSON (`true`, `12`).
+    """
+
+    type: str | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    since: float | None = None
+    until: float | None = None
+
+    def has(self, record: Record) -> bool:
+        """Whether the record is such an event."""
+        payload = record.body.get("payload")
+        fields = payload if isinstance(payload, dict) else {}
+        return (
+            is_event(record)
+            and self.type in {None, record.body.get("type")}
+            and all(k in fields and _text(fields[k]) == v for k, v in self.where.items())
+            and self._in_time(record)
+        )
+
+    def _in_time(self, record: Record) -> bool:
+        if self.since is None and self.until is None:
+            return True
+        at = wall_of(record.at)
+        return (self.since or 0.0) <= at and (self.until is None or at <= self.until)
+
+    @property
+    def sieve(self) -> Sieve | None:
+        """The part of it that can be tested before a line is parsed."""
+        return Sieve({"type": frozenset({self.type})}) if self.type else None
+
+
+def listed(store: Store, wanted: Wanted, *, after: int | None, limit: int) -> list[Record]:
+    """Events in the order of the log, at most `limit`.
+
+    With `after` or `wanted.since` the oldest ones from there, so that one can page on; with
+    neither the newest. Times are for people: where the clock was stepped back, an event next to
+    the step may be missed.
+    """
+    upper = store.head(STREAM)
+    if wanted.until is not None:
+        upper = place_before(store, STREAM, wanted.until + 0.001).seq
+    if after is None and wanted.since is None:
+        return _newest(store, wanted.has, wanted.sieve, upper, limit)
+    lower = after or 0
+    if wanted.since is not None:
+        lower = max(lower, place_before(store, STREAM, wanted.since).seq)
+    return list(islice(filter(wanted.has, _between(store, lower, upper, wanted.sieve)), limit))
+
+
+def _newest(
+    store: Store, has: Callable[[Record], bool], sieve: Sieve | None, upper: int, limit: int
+) -> list[Record]:
+    found: list[Record] = []
+    width, bottom = max(limit, _WINDOW), first_kept(store, STREAM) - 1
+    while upper > bottom and len(found) < limit:
+        lower = max(bottom, upper - width)
+        found = [record for record in _between(store, lower, upper, sieve) if has(record)] + found
+        upper, width = lower, width * 4
+    return found[len(found) - limit :] if len(found) > limit else found
+
+
+def _between(store: Store, lower: int, upper: int, sieve: Sieve | None) -> Iterator[Record]:
+    """The records with a number above `lower` and up to `upper`."""
+    while lower < upper:
+        batch = read_kept(store, STREAM, lower, min(_CHUNK, upper - lower), sieve=sieve)
+        yield from (record for record in batch.records if record.seq <= upper)
+        if batch.upto <= lower:
+            return
+        lower = batch.upto
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
