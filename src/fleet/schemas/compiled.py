@@ -1,0 +1,116 @@
+"""One event type as the cache keeps it: what emit needs, in a form that needs no library.
+
+An entry is a mark (fleet's and the interpreter's version: code of another interpreter is never
+loaded) and a marshalled tuple. Whoever loads one has made sure that the file is its owner's own.
+"""
+
+import marshal
+import sys
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from fleet import __version__
+from fleet.schemas.files import Print
+
+ENTRY = "v0"  # the function that generated code begins with
+MARK = f"fleet-type 1 {__version__} {sys.implementation.cache_tag} {sys.hexversion}\n".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """A kind of event, as its file in `schemas/` says.
+
+    Attributes:
+        name: the file's name without `.json`.
+        description: for people and agents, "" without one.
+        required: the fields every payload has.
+        properties: field → its JSON type, several joined by `|`, "" when it may be anything.
+        x_claim: template of the claim that emitting needs, like `lead:{email}`, or None.
+        x_to: template of the agent it is addressed to, like `{assignedTo}`, or None.
+        text: the file's own text.
+        warning: "" or one line: the file is broken now and this is its last good form.
+    """
+
+    name: str
+    description: str
+    required: tuple[str, ...]
+    properties: dict[str, str]
+    x_claim: str | None
+    x_to: str | None
+    text: str
+    warning: str = ""
+
+    @property
+    def source(self) -> dict[str, object]:
+        """The schema itself, parsed anew each time."""
+        from fleet.strictjson import loads
+
+        schema = loads(self.text)
+        return schema if isinstance(schema, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A compiled event type.
+
+    Attributes:
+        seen: the print of the file it was made from.
+        young: the file was so new that its print alone does not prove it unchanged.
+        type: what it says.
+        code: the generated validator, or None where jsonschema validates.
+        values: what the code compares with.
+        patterns: what it searches with.
+    """
+
+    seen: Print
+    young: bool
+    type: EventType
+    code: CodeType | None
+    values: list[list[object]]
+    patterns: list[str]
+
+    def fits(self, payload: object) -> bool:
+        """Whether the generated validator accepts; False where there is none."""
+        if self.code is None:
+            return False
+        searches = []
+        if self.patterns:
+            import re
+
+            searches = [re.compile(pattern) for pattern in self.patterns]
+        names: dict[str, Any] = {"K": self.values, "P": searches, "same": same}
+        exec(self.code, names)  # noqa: S102 - our own generator made it
+        try:
+            return bool(names[ENTRY](payload))
+        except RecursionError:
+            return False
+
+
+def encode(entry: Entry) -> bytes:
+    """The bytes that `decode` understands."""
+    kind = entry.type
+    fields = (kind.name, kind.description, kind.required, kind.properties)
+    more = (kind.x_claim, kind.x_to, kind.text)
+    parts: Any = (entry.seen, entry.young, fields + more, entry.code, entry.values, entry.patterns)
+    return MARK + marshal.dumps(parts)
+
+
+def decode(data: bytes | None) -> Entry | None:
+    """The entry in `data`; None without one, or when another version wrote it."""
+    if data is None or not data.startswith(MARK):
+        return None
+    try:
+        seen, young, fields, code, values, patterns = marshal.loads(data[len(MARK) :])  # noqa: S302
+        return Entry(seen, young, EventType(*fields), code, values, patterns)
+    except (EOFError, TypeError, ValueError):
+        return None
+
+
+def same(one: object, two: object) -> bool:
+    """Equality as JSON Schema means it: 1 and 1.0 are equal, 1 and true are not."""
+    if isinstance(one, list) and isinstance(two, list):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(same(one[name], two[name]) for name in one)
+    return isinstance(one, bool) == isinstance(two, bool) and one == two
