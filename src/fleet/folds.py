@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from fleet.ports import Cache, Store, first_kept, holds, read_kept
+from fleet.logs import holds
+from fleet.ports import Cache, Store, first_kept, read_kept
 from fleet.records import Place, Record
 
 S = TypeVar("S")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fleet.errors import Finding, Trimmed
-from fleet.records import Batch, Body, Draft, Guard, Instant, Place, Record, Sieve, wall_of
+from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
 
 
 class Store(Protocol):
@@ -152,55 +152,3 @@ def read_kept(
         return store.read(stream, after, limit, sieve=sieve)
     except Trimmed as trimmed:
         return store.read(stream, trimmed.first - 1, limit, sieve=sieve)
-
-
-def record_at(store: Store, stream: str, seq: int) -> Record | None:
-    """Record `seq` of `stream`; None when there is none, or it is damaged or trimmed."""
-    found = read_kept(store, stream, max(0, seq - 1), 1).records if seq > 0 else ()
-    return found[0] if found and found[0].seq == seq else None
-
-
-def place_at(store: Store, stream: str, seq: int) -> Place:
-    """The place of a lane that passed number `seq`; without crc where that line is unreadable."""
-    record = record_at(store, stream, seq)
-    return Place(seq, record.crc if record else "")
-
-
-def holds(store: Store, stream: str, place: Place) -> bool:
-    """Whether `stream` is still the log in which `place` was noted.
-
-    False means that it was replaced or restored. A place whose record was trimmed or damaged
-    since, or that has no crc, is judged by the head alone.
-    """
-    if place.seq == 0:
-        return True
-    if store.head(stream) < place.seq:
-        return False
-    try:
-        batch = store.read(stream, place.seq - 1, 1)
-    except Trimmed:
-        return True
-    if batch.damage or not place.crc:
-        return True
-    return bool(batch.records) and _same(batch.records[0], place)
-
-
-def _same(record: Record, place: Place) -> bool:
-    return record.seq == place.seq and record.crc == place.crc
-
-
-def place_before(store: Store, stream: str, wall: float) -> Place:
-    """The place before the first record of `stream` stamped at or after `wall` (epoch seconds).
-
-    Found by bisection: for people and for where a lane begins, never for order. Where the clock
-    was stepped the answer is one of several right ones.
-    """
-    low, high = first_kept(store, stream) - 1, store.head(stream)
-    while low < high:
-        middle = (low + high + 1) // 2
-        found = read_kept(store, stream, middle - 1, 1).records
-        if found and wall_of(found[0].at) < wall:
-            low = middle
-        else:
-            high = middle - 1
-    return place_at(store, stream, low)

@@ -15,7 +15,8 @@ from fleet.bus.events import LANES, STREAM, event_json, is_event, is_for, lane_o
 from fleet.bus.lanes import COUNT_LIMIT, Pending
 from fleet.cursors import Cursors, stream_of
 from fleet.errors import Conflict, Finding, NotAllowed, Rejected, Unknown
-from fleet.ports import Cache, Store, place_at, record_at
+from fleet.logs import place_at, record_at
+from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Place, Record
 from fleet.text import suggest
 

@@ -8,7 +8,8 @@ from typing import TypedDict
 
 from fleet.bus.events import STREAM, is_event
 from fleet.folds import fold
-from fleet.ports import Cache, Store, record_at
+from fleet.logs import record_at
+from fleet.ports import Cache, Store
 from fleet.records import Record
 
 NEWEST = 8  # events kept of each type

@@ -10,7 +10,8 @@ from fleet.alerts import raise_alert
 from fleet.bus.counts import emitted_by
 from fleet.bus.events import STREAM, seq_of
 from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
-from fleet.ports import Cache, Store, record_at
+from fleet.logs import record_at
+from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
 from fleet.text import suggest
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from fleet.bus.events import LANES, STREAM, is_for, lane_of, sieve_of
 from fleet.cursors import ADDRESSED, BROADCAST
-from fleet.ports import Store, place_at, read_kept
+from fleet.logs import place_at
+from fleet.ports import Store, read_kept
 from fleet.records import Place, Record
 
 ALONE_FROM = 2  # failed attempts of a lane's oldest event from which it is shown alone

@@ -4,16 +4,14 @@ Nothing is consumed here, and no lane is looked at.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
 from fleet.bus.events import STREAM, is_event
-from fleet.ports import Store, first_kept, place_before, read_kept
+from fleet.logs import between, newest, place_before
+from fleet.ports import Store
 from fleet.records import Record, Sieve, wall_of
-
-_CHUNK = 500  # records held in memory at once
-_WINDOW = 256  # numbers looked at first when going back from the head; four times as many each time
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,33 +60,12 @@ def listed(store: Store, wanted: Wanted, *, after: int | None, limit: int) -> li
     if wanted.until is not None:
         upper = place_before(store, STREAM, wanted.until + 0.001).seq
     if after is None and wanted.since is None:
-        return _newest(store, wanted.has, wanted.sieve, upper, limit)
+        return newest(store, STREAM, upper, limit, wanted.has, wanted.sieve)
     lower = after or 0
     if wanted.since is not None:
         lower = max(lower, place_before(store, STREAM, wanted.since).seq)
-    return list(islice(filter(wanted.has, _between(store, lower, upper, wanted.sieve)), limit))
-
-
-def _newest(
-    store: Store, has: Callable[[Record], bool], sieve: Sieve | None, upper: int, limit: int
-) -> list[Record]:
-    found: list[Record] = []
-    width, bottom = max(limit, _WINDOW), first_kept(store, STREAM) - 1
-    while upper > bottom and len(found) < limit:
-        lower = max(bottom, upper - width)
-        found = [record for record in _between(store, lower, upper, sieve) if has(record)] + found
-        upper, width = lower, width * 4
-    return found[len(found) - limit :] if len(found) > limit else found
-
-
-def _between(store: Store, lower: int, upper: int, sieve: Sieve | None) -> Iterator[Record]:
-    """The records with a number above `lower` and up to `upper`."""
-    while lower < upper:
-        batch = read_kept(store, STREAM, lower, min(_CHUNK, upper - lower), sieve=sieve)
-        yield from (record for record in batch.records if record.seq <= upper)
-        if batch.upto <= lower:
-            return
-        lower = batch.upto
+    found = between(store, STREAM, lower, upper, sieve=wanted.sieve)
+    return list(islice(filter(wanted.has, found), limit))
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fleet.alerts import raise_alert
 from fleet.cursors import Cursors, stream_of
 from fleet.errors import Finding
-from fleet.ports import Store, first_kept, holds
+from fleet.logs import holds
+from fleet.ports import Store, first_kept
 from fleet.records import Place
 
 
