@@ -1,0 +1,1 @@
+"""The command line: parses, calls one use-case, prints. It decides nothing and stores nothing."""

@@ -1,0 +1,148 @@
+"""The program `fleet`: finds the command, runs it, and turns every fault into a line and a code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from io import TextIOWrapper
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.commands import ALIASES, COMMANDS, OPERATOR_HEADINGS, is_operators
+from fleet.cli.output import say_error
+from fleet.cli.session import Session
+from fleet.errors import BadHome, FleetError, Held, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 130
+TRY_AGAIN = 75
+
+
+class Fleet(click.Group):
+    """Every command by name, imported when it is called; `--help` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names that are shown: in a run only what a run may call."""
+        session = ctx.find_object(Session) or Session(None, None, os.environ)
+        return [name for name in COMMANDS if not (session.in_run and is_operators(name))]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's shape
+        """The command of that name or alias; None when there is none."""
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"fleet.cli.{COMMANDS[name].module}")
+        found: click.Command = getattr(module, f"{name}_command")
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names.
+
+        Raises:
+            Usage: no such command; with the nearest one.
+        """
+        name = ALIASES.get(args[0], args[0])
+        command = self.get_command(ctx, name)
+        if command is None:
+            from fleet.cli.hints import unknown_command
+
+            raise Usage(f"there is no command '{args[0]}'", unknown_command(args[0], args[1:]))
+        return name, command, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table, under its headings."""
+        names = self.list_commands(ctx)
+        for heading in dict.fromkeys(COMMANDS[name].heading for name in names):
+            label = f"{heading} (operators)" if heading in OPERATOR_HEADINGS else heading
+            with formatter.section(label):
+                formatter.write_dl(
+                    [(n, COMMANDS[n].line) for n in names if COMMANDS[n].heading == heading]
+                )
+
+
+@click.group(
+    cls=Fleet,
+    context_settings={"help_option_names": ["--help"], "max_content_width": 100},
+    help="Coordinate a fleet of agents. `fleet COMMAND --help` has examples to copy.",
+)
+@click.option("--home", metavar="DIR", help="The home; else $FLEET_HOME, else the nearest above.")
+@click.option("--as", "as_agent", metavar="AGENT", help="As an operator, act for this agent.")
+@click.option("--debug", is_flag=True, help="Show the traceback of a bug.")
+@click.pass_context
+def fleet_command(
+    ctx: click.Context, home: str | None, as_agent: str | None, *, debug: bool
+) -> None:
+    """See `help` above."""
+    ctx.obj = Session(home, as_agent, os.environ)
+    if not debug:
+        sys.excepthook = _say_bug
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line and return its exit code; any other exception is a bug."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # closed ones are None
+            # Whatever the locale says: state, JSON and the texts of agents are UTF-8.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if instruction := os.environ.get("_FLEET_COMPLETE"):
+        from click.shell_completion import shell_complete
+
+        return shell_complete(fleet_command, {}, "fleet", "_FLEET_COMPLETE", instruction)
+    try:
+        return _run(list(argv))
+    except BrokenPipeError:
+        # Whoever read us has seen enough; Python's own flush at exit must not say so again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+
+
+def _run(argv: list[str]) -> int:
+    try:
+        with fleet_command.make_context("fleet", argv) as ctx:
+            fleet_command.invoke(ctx)
+            session = ctx.find_object(Session)
+            if session and session.warning:
+                say_error(session.warning)
+        sys.stdout.flush()
+    except click.exceptions.Exit as done:
+        sys.stdout.flush()
+        return done.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except FleetError as fault:
+        sys.stdout.flush()
+        for line in _lines_of(fault):
+            say_error(line)
+        return fault.exit_code
+    except click.ClickException as fault:
+        from fleet.cli.hints import usage_line
+
+        say_error(usage_line(fault, argv))
+        return 2
+    except OSError as fault:
+        say_error(f"{fault.strerror or fault}" + (f": {fault.filename}" if fault.filename else ""))
+        return TRY_AGAIN
+    return 0
+
+
+def _lines_of(fault: FleetError) -> "Iterator[str]":
+    if isinstance(fault, Held):
+        from fleet.cli.hints import held_line
+
+        yield held_line(fault)
+        return
+    yield str(fault)
+    if isinstance(fault, BadHome):
+        yield from map(str, fault.findings)
+
+
+def _say_bug(kind: type[BaseException], fault: BaseException, _trace: TracebackType | None) -> None:
+    say_error(f"this is a bug: {kind.__name__}: {fault} (fleet --debug … shows where)")

@@ -1,0 +1,260 @@
+"""Events from the command line: emit, events, ack."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.grammar import command, moment, number_of
+from fleet.cli.inputs import argument, decoded, file_bytes, stdin_bytes
+from fleet.cli.output import Item, flush, local, say, say_items, say_json, say_written
+from fleet.cli.session import Session, pass_session
+from fleet.errors import Rejected, Usage
+from fleet.strictjson import dumps, loads
+
+if TYPE_CHECKING:
+    from fleet.records import Body, Record
+
+EVENTS = "events"
+ITEMS = 50
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+
+
+@command(
+    "emit",
+    examples=[
+        "fleet emit reply-received email=sarah@acme.com classification=interested",
+        'fleet emit pricing-change --data \'{"competitor": "Cursor", "newPrice": "$20"}\'',
+        "fleet emit task-created --data @task.json --to outreach --id task-17",
+    ],
+)
+@click.argument("event_type", metavar="TYPE")
+@click.argument("fields", metavar="[KEY=VALUE]...", nargs=-1)
+@click.option("--data", metavar="JSON|@F|-", help="The payload: JSON, a file, or standard input.")
+@click.option("--payload", "data_too", metavar="JSON", hidden=True)
+@click.option("--to", metavar="AGENT", help="For this agent only.")
+@click.option("--id", "key", metavar="KEY", help="The same KEY twice is one record.")
+@click.option("--cause", metavar="REF", help="The event this one follows from.")
+@AS_JSON
+@pass_session
+def emit_command(
+    session: Session,
+    *,
+    event_type: str,
+    fields: tuple[str, ...],
+    data: str | None,
+    data_too: str | None,
+    to: str | None,
+    key: str | None,
+    cause: str | None,
+    as_json: bool,
+) -> None:
+    """Append a fact of a TYPE that `fleet schema list` shows.
+
+    Values are text unless the type's schema says otherwise. Standard input (`-`) may be JSON or
+    lines like `key: value`.
+    """
+    plain, objects = _split(fields, [text for text in (data, data_too) if text is not None])
+    payload = _payload(session, event_type, plain, objects)
+    fleet = session.fleet
+    record = fleet.bus.emit(fleet.author, event_type, payload, to=to, key=key, cause=cause)
+    line = f"emitted {record.ref}" + (f" to {record.body['to_agent']}" if _to(record) else "")
+    written = {"ref": record.ref, "seq": record.seq, "id": record.id}
+    say_written(session, as_json=as_json, fields=written, line=line)
+
+
+@command(
+    "events",
+    examples=[
+        "fleet events --type pricing-change --where competitor=Cursor",
+        "fleet events --for outreach",
+        "fleet events --after 97 --json",
+    ],
+)
+@click.option("--for", "for_agent", metavar="AGENT", help="What waits for this agent.")
+@click.option("--type", "event_type", metavar="TYPE", help="Only this type.")
+@click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this value.")
+@click.option("--after", metavar="REF", help="Only higher numbers, oldest first.")
+@click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
+@click.option("--until", metavar="WHEN", help="As --since.")
+@click.option("--limit", type=click.IntRange(min=1), help=f"At most so many (default {ITEMS}).")
+@click.option("-f", "follow", is_flag=True, help="Go on with what is emitted from now on.")
+@AS_JSON
+@pass_session
+def events_command(
+    session: Session,
+    *,
+    for_agent: str | None,
+    event_type: str | None,
+    where: tuple[str, ...],
+    after: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    """The newest events, newest last; from a place on with --after or --since, oldest first."""
+    bus = session.fleet.bus
+    most = limit or ITEMS
+    pairs = dict(_pair(text) for text in where)
+    start = number_of(after, EVENTS) if after else None
+    head = session.fleet.store.head(EVENTS)
+    found = bus.events(
+        after=start,
+        since=moment(session, since, "--since"),
+        until=moment(session, until, "--until"),
+        type=event_type,
+        for_agent=for_agent,
+        where=pairs,
+        floor=session.fleet.runs.last_ok_advance(for_agent) if for_agent else None,
+        limit=most + 1,
+    )
+    forward = start is not None or since is not None or for_agent is not None
+    shown = found[:most] if forward else found[-most:]
+    _say_events(session, shown, more=len(found) > most, forward=forward, as_json=as_json)
+    if follow:
+        _follow(session, head, event_type, for_agent, pairs, as_json=as_json)
+
+
+@command("ack", examples=["fleet ack events#97"])
+@click.argument("refs", metavar="REF...", nargs=-1, required=True)
+@pass_session
+def ack_command(session: Session, *, refs: tuple[str, ...]) -> None:
+    """Consume only up to the events you name, if this run succeeds: later ones come again."""
+    fleet = session.fleet
+    for ref in refs:
+        record = fleet.bus.narrow(fleet.author, ref)
+        say(f"this run will consume its events up to {record.ref} and no further")
+
+
+# What was typed -----------------------------------------------------------------------------------
+
+
+def _split(fields: Sequence[str], objects: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """The KEY=VALUE fields by name, and the whole payloads: `-` and `{…}` count as --data."""
+    wholes = [*objects, *(text for text in fields if text == "-" or text.startswith("{"))]
+    if len(wholes) > 1:
+        raise Usage("two payloads", "give one --data, and KEY=VALUE fields beside it")
+    plain: dict[str, str] = {}
+    for text in fields:
+        if text == "-" or text.startswith("{"):
+            continue
+        name, value = _pair(text)
+        if name in plain:
+            raise Usage(f"the field {name} is there twice", "name each field once")
+        plain[name] = value
+    return plain, wholes
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, found, value = argument(text).partition("=")
+    if not found or not name:
+        raise Usage(f"'{text}' is no KEY=VALUE", "say name=value, in one pair of quotes: 'a=b c'")
+    return name, value
+
+
+def _payload(
+    session: Session, event_type: str, fields: Mapping[str, str], wholes: Sequence[str]
+) -> "Body":
+    """The payload of all that was typed; a field may not contradict the whole."""
+    body: Body = {}
+    for text in wholes:
+        body, lines = _whole(session, text)
+        fields = {**lines, **fields} if not set(lines) & set(fields) else _twice(lines, fields)
+    if both := set(body) & set(fields):
+        raise Usage(f"the field {min(both)} is there twice", "name each field once")
+    return {**body, **session.fleet.schemas.coerce(event_type, fields)}
+
+
+def _twice(lines: Mapping[str, str], fields: Mapping[str, str]) -> dict[str, str]:
+    raise Usage(f"the field {min(set(lines) & set(fields))} is there twice", "name each field once")
+
+
+def _whole(session: Session, text: str) -> tuple["Body", dict[str, str]]:
+    """A payload given as JSON, or the `key: value` lines that stand in its place."""
+    if text == "-":
+        source, data = "standard input", decoded(stdin_bytes(), "standard input")
+    elif text.startswith("@"):
+        source, data = text[1:], decoded(file_bytes(session, text[1:]), text[1:])
+    else:
+        source, data = "--data", argument(text)
+    if text.startswith(("-", "@")) and not data.lstrip().startswith("{"):
+        return {}, _lines(data, source)
+    value = loads(data)
+    if not isinstance(value, dict):
+        raise Rejected(f"{source} is no JSON object", 'a payload is like {"email": "a@b.example"}')
+    return value, {}
+
+
+def _lines(data: str, source: str) -> dict[str, str]:
+    """`key: value` lines; empty ones are skipped."""
+    fields: dict[str, str] = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        name, found, value = line.partition(":")
+        name = name.strip()
+        if not found or not name or name in fields:
+            fault = "names a field twice" if name in fields else "is no `key: value`"
+            raise Rejected(f"line {number} of {source} {fault}", "write JSON, or key: value lines")
+        fields[name] = value.strip()
+    if not fields:
+        raise Rejected(f"{source} is empty", "write JSON, or key: value lines")
+    return fields
+
+
+# What is read -------------------------------------------------------------------------------------
+
+
+def _say_events(
+    session: Session, shown: Sequence["Record"], *, more: bool, forward: bool, as_json: bool
+) -> None:
+    if as_json:
+        from fleet.bus import event_json
+
+        for record in shown:
+            say_json(event_json(record))
+        return
+    zone = session.zone
+    items = [Item(_head(record, local(record.at, zone)), _body(record)) for record in shown]
+    rest = f"fleet events --after {shown[-1].seq}" if forward and shown else "add --limit 500"
+    say_items(session, items, more=int(more), rest=rest, keep_last=not forward)
+
+
+def _to(record: "Record") -> str:
+    return str(record.body.get("to_agent") or "")
+
+
+def _head(record: "Record", at: str) -> str:
+    """`events#97 · 2026-11-30 06:10 · pricing-change · competitor-watch → outreach`."""
+    author = str(record.body.get("from_agent"))
+    to = f" → {_to(record)}" if _to(record) else ""
+    return " · ".join([record.ref, at, str(record.body.get("type")), author + to])
+
+
+def _body(record: "Record") -> str:
+    return dumps(record.body.get("payload"))
+
+
+def _follow(
+    session: Session,
+    seen: int,
+    event_type: str | None,
+    for_agent: str | None,
+    where: Mapping[str, str],
+    *,
+    as_json: bool,
+) -> None:
+    """Print what is emitted from now on, until interrupted."""
+    fleet = session.fleet
+    while True:
+        flush()
+        if not fleet.store.wait({EVENTS: seen}, 60.0):
+            continue
+        head = fleet.store.head(EVENTS)
+        fresh = fleet.bus.events(
+            after=seen, type=event_type, for_agent=for_agent, where=where, limit=head - seen
+        )
+        seen = head
+        _say_events(session, fresh, more=False, forward=True, as_json=as_json)

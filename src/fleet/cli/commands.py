@@ -1,0 +1,73 @@
+"""The table of every command: its module, its half, and the line that `fleet --help` shows.
+
+Data only, so that help and a wrong word import no command. A command `a` of module `m` is the
+object `a_command` of `fleet.cli.m`.
+"""
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command: module in `fleet.cli`, heading in the help, one line of help."""
+
+    module: str
+    heading: str
+    line: str
+
+
+TALK, FACTS, CLAIMS, SELF = "Talk", "Events", "Claims", "Yourself"
+HOME, RUNNER, HISTORY, CARE = "Home", "Running", "History", "Care"
+OPERATOR_HEADINGS = (HOME, RUNNER, HISTORY, CARE)
+
+COMMANDS = {
+    "post": Entry("talk", TALK, "Add a message to a channel"),
+    "reply": Entry("talk", TALK, "Answer a message, in its channel"),
+    "read": Entry("talk", TALK, "Messages of a channel"),
+    "react": Entry("talk", TALK, "agree | disagree | important"),
+    "pin": Entry("talk", TALK, "Keep a message in sight"),
+    "unpin": Entry("talk", TALK, "Take that back"),
+    "channels": Entry("talk", TALK, "Channels you may read and post to"),
+    "emit": Entry("bus", FACTS, "Append a fact that others act on"),
+    "events": Entry("bus", FACTS, "Facts, newest last"),
+    "ack": Entry("bus", FACTS, "Consume only these events if this run succeeds"),
+    "schema": Entry("schema", FACTS, "Types of events and their fields: list, show TYPE"),
+    "claim": Entry("claims", CLAIMS, "Take the exclusive right to a key"),
+    "renew": Entry("claims", CLAIMS, "Hold it longer"),
+    "release": Entry("claims", CLAIMS, "Give it back"),
+    "claims": Entry("claims", CLAIMS, "Who holds what"),
+    "report": Entry("report", SELF, "Say what this run did, or that there was nothing to do"),
+    "whoami": Entry("report", SELF, "Your name, run, hive and home"),
+    "init": Entry("home", HOME, "Make a home, paused"),
+    "check": Entry("home", HOME, "Every fault of the home's files at once"),
+    "doctor": Entry("home", HOME, "Is this machine fit: locks, disk, clock, CLI"),
+    "demo": Entry("home", HOME, "The growth fleet in a temporary home, sped up"),
+    "version": Entry("home", HOME, "Versions of program, state and JSON"),
+    "up": Entry("runner", RUNNER, "Run the agents on their schedules, in the foreground"),
+    "stop": Entry("runner", RUNNER, "Stop the runner and what runs"),
+    "status": Entry("runner", RUNNER, "Agents, runs, claims, lag and alerts"),
+    "next": Entry("runner", RUNNER, "Slots that come due"),
+    "run": Entry("runner", RUNNER, "Run one agent now"),
+    "pause": Entry("runner", RUNNER, "Nothing starts by schedule or wake"),
+    "resume": Entry("runner", RUNNER, "Take a pause or a halt back"),
+    "halt": Entry("runner", RUNNER, "Pause, and stop what runs"),
+    "runs": Entry("history", HISTORY, "Runs, newest first"),
+    "logs": Entry("history", HISTORY, "What a run printed"),
+    "context": Entry("history", HISTORY, "What an agent would be told now"),
+    "skip": Entry("care", CARE, "Move an agent past events it need not see"),
+    "verify": Entry("care", CARE, "Read everything and name each damaged record"),
+    "reindex": Entry("care", CARE, "Drop every cache and compute it again"),
+}
+
+ALIASES = {
+    "unclaim": "release",
+    "unlock": "release",
+    "lock": "claim",
+    "done": "report",
+    "kill": "halt",
+}
+"""Words people and models type instead; they work and are shown nowhere."""
+
+
+def is_operators(name: str) -> bool:
+    """Whether only a person may call it."""
+    return COMMANDS[name].heading in OPERATOR_HEADINGS

@@ -1,0 +1,180 @@
+"""How words become a command: texts that begin with `-`, examples in the help, durations, who may.
+
+Nothing here knows a command by name.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.commands import COMMANDS, is_operators
+from fleet.cli.session import Session
+from fleet.errors import NotAllowed, Usage
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_LOOKS_LIKE_OPTION = re.compile(r"--?[a-z][a-z-]*(=.*)?", re.DOTALL)
+
+
+class Command(click.Command):
+    """A command whose texts may begin with `-` and whose help ends with examples to copy.
+
+    Args:
+        examples: whole lines, as one would type them.
+        tail: what follows a bare `--` is another program's command line, given to the callback
+            as `command`.
+    """
+
+    def __init__(
+        self, *args: object, examples: Sequence[str] = (), tail: bool = False, **kwargs: object
+    ) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.examples = tuple(examples)
+        self.tail = tail
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Sort options from texts before click sees them: it would take `- a list` for options."""
+        rest: list[str] = []
+        if self.tail and "--" in args:
+            at = args.index("--")
+            args, rest = args[:at], args[at + 1 :]
+        options, texts = self._sorted(ctx, args)
+        left = super().parse_args(ctx, [*options, "--", *texts])
+        if self.tail:
+            ctx.params["command"] = tuple(rest)
+        return left
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run it, unless a run asks for what only a person may do."""
+        name = ctx.command_path.split()[1]
+        session = ctx.find_object(Session)
+        if session and is_operators(name):
+            session.strict = True
+            if session.in_run:
+                raise NotAllowed(
+                    f"fleet {name} is for operators, not for a run",
+                    "fleet --help lists what a run may do",
+                )
+        return super().invoke(ctx)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape
+        """The examples, exactly as they are typed."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for line in self.examples:
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    def _sorted(self, ctx: click.Context, args: Sequence[str]) -> tuple[list[str], list[str]]:
+        takes_value = self._options(ctx)
+        options: list[str] = []
+        texts: list[str] = []
+        words = iter(args)
+        for word in words:
+            name = word.partition("=")[0]
+            if word == "--":
+                texts.extend(words)
+            elif name in takes_value and (word == name or name.startswith("--")):
+                options.append(word)
+                if word == name and takes_value[name]:
+                    options.extend(value for value in [next(words, None)] if value is not None)
+            else:
+                self._refuse_typo(ctx, word, list(takes_value))
+                texts.append(word)
+        return options, texts
+
+    def _options(self, ctx: click.Context) -> dict[str, bool]:
+        """Every word that is an option here, and whether a value follows it."""
+        return {
+            name: not (param.is_flag or param.count)
+            for param in self.get_params(ctx)
+            if isinstance(param, click.Option)
+            for name in (*param.opts, *param.secondary_opts)
+        }
+
+    def _refuse_typo(self, ctx: click.Context, word: str, known: list[str]) -> None:
+        """An unknown `--word` is a text, unless it is nearly an option or nothing takes texts."""
+        if not _LOOKS_LIKE_OPTION.fullmatch(word):
+            return
+        fault = click.NoSuchOption(word.partition("=")[0], possibilities=known, ctx=ctx)
+        takes_texts = any(isinstance(param, click.Argument) for param in self.params)
+        if fault.possibilities or not takes_texts:
+            raise fault
+
+
+class Duration(click.ParamType[float]):
+    """`90s`, `30m`, `6h`, `7d`: becomes seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Seconds."""
+        from fleet.units import parse_duration
+
+        try:
+            return parse_duration(str(value))
+        except ValueError as fault:
+            self.fail(str(fault), param, ctx)
+
+
+DURATION = Duration()
+
+
+def command(
+    name: str, *, examples: Sequence[str], tail: bool = False
+) -> Callable[[Callable[..., object]], Command]:
+    """Make a function the command `name`; its docstring is the help, its line comes from the table.
+
+    The docstring must not describe parameters; options carry their own help.
+    """
+
+    def made(function: Callable[..., object]) -> Command:
+        return click.command(
+            name, cls=Command, examples=examples, tail=tail, short_help=COMMANDS[name].line
+        )(function)
+
+    return made
+
+
+def moment(session: Session, text: str | None, option: str) -> "float | None":
+    """Seconds since the epoch of what `option` says, in the home's time zone; None for None.
+
+    Raises:
+        Usage: it is no moment.
+    """
+    if text is None:
+        return None
+    return moment_of(session, text, option).timestamp()
+
+
+def moment_of(session: Session, text: str, option: str) -> "datetime":
+    """The instant that `text` names, aware, in the home's time zone.
+
+    Raises:
+        Usage: it is no moment.
+    """
+    from datetime import UTC, datetime
+
+    from fleet.units import parse_moment
+
+    now = datetime.fromtimestamp(session.fleet.store.now().wall, UTC)
+    try:
+        return parse_moment(text, now=now, zone=session.zone)
+    except ValueError as fault:
+        raise Usage(f"{option}: {fault}") from None
+
+
+def number_of(reference: str, stream: str) -> int:
+    """The record number in `97` or `events#97`, which must belong to the stream's short name.
+
+    Raises:
+        Usage: neither a number nor a reference into `stream`.
+    """
+    name, found, number = reference.rpartition("#")
+    if (found and name != stream) or not (number.isascii() and number.isdigit()):
+        raise Usage(f"'{reference}' is no reference here", f"write {stream}#97, or just 97")
+    return int(number)

@@ -1,0 +1,88 @@
+"""Errors that teach: the corrected line for what a person or a model typed. Imported only then."""
+
+import shlex
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import click
+
+from fleet.cli.commands import COMMANDS
+from fleet.cli.grammar import Command
+from fleet.errors import Held
+from fleet.text import suggest
+
+WORDS = {
+    "publish": "emit", "signal": "emit", "event": "events", "message": "post", "say": "post",
+    "write": "post", "channel": "channels", "messages": "read", "answer": "reply", "who": "whoami",
+    "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
+    "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
+}  # fmt: skip
+
+
+def line(*words: str) -> str:
+    """A command line to copy: quoted as a shell needs it."""
+    return " ".join(["fleet", *(word if word.isupper() else shlex.quote(word) for word in words)])
+
+
+def unknown_command(word: str, rest: Sequence[str]) -> str:
+    """What to type instead of the command `word`."""
+    if near := WORDS.get(word):
+        return f"say {line(near, *rest)}"
+    return suggest(word, list(COMMANDS)) or "fleet --help lists all"
+
+
+def usage_line(fault: click.ClickException, argv: Sequence[str]) -> str:
+    """One sentence for a fault that click found, with the corrected line or an example."""
+    message = fault.format_message().strip().rstrip(".")
+    ctx: click.Context | None = getattr(fault, "ctx", None)
+    if isinstance(fault, click.NoSuchOption):
+        message = f"there is no option {fault.option_name}"
+        if fault.possibilities:
+            fixed = [_renamed(word, fault.option_name, fault.possibilities[0]) for word in argv]
+            return f"{message}: say {line(*fixed)}"
+    if ctx and isinstance(ctx.command, Command):
+        if "unexpected extra argument" in message and (whole := _quoted(ctx, argv)):
+            return f"a text with spaces needs quotes: say {line(*whole)}"
+        if ctx.command.examples:
+            return f"{_plain(message)}: for example {ctx.command.examples[0]}"
+    return f"{_plain(message)}: fleet --help lists the commands"
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def _renamed(word: str, old: str, new: str) -> str:
+    name, equals, value = word.partition("=")
+    return new + equals + value if name == old else word
+
+
+def _quoted(ctx: click.Context, argv: Sequence[str]) -> list[str] | None:
+    """The line with the last words joined into the text they were meant to be."""
+    arguments = [p for p in ctx.command.params if isinstance(p, click.Argument)]
+    if not arguments or arguments[-1].name != "text":
+        return None
+    at = list(argv).index(str(ctx.info_name)) if ctx.info_name in argv else -1
+    words = argv[at + 1 :] if at >= 0 else ()
+    if not words or any(word.startswith("-") for word in words):
+        return None
+    first = len(arguments) - 1
+    return [*argv[: at + 1], *words[:first], " ".join(words[first:])]
+
+
+def held_line(fault: Held) -> str:
+    """What an agent needs to know about a claim it did not get."""
+    until = _clock(fault.until)
+    held = f"HELD by {fault.holder}" if fault.holder else "HELD"
+    return f"{held}{f' until {until}' if until else ''}: leave it, do something else ({fault})"
+
+
+def _clock(instant: str) -> str:
+    """An RFC 3339 instant as `14:32` today or with its date, in this machine's zone."""
+    try:
+        at = datetime.fromisoformat(instant)
+    except ValueError:
+        return instant
+    at = at.replace(tzinfo=at.tzinfo or UTC).astimezone()
+    today = at.date() == datetime.now(UTC).astimezone().date()
+    return at.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")

@@ -1,0 +1,163 @@
+"""Everything fleet prints: JSON lines, or plain lines in which nobody's text is obeyed.
+
+What stands in the lines is the commands' business.
+"""
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.cli.session import Session
+from fleet.strictjson import dumps
+from fleet.text import UNSEEN, escape
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+RUN_ITEMS = 20  # what one read shows inside a run
+RUN_TOKENS = 1900  # of 2,000: the last line needs some
+INDENT = "  "
+
+
+def say(line: str) -> None:
+    """One plain line on standard output, with every control character visible."""
+    sys.stdout.write(escape(line) + "\n")
+
+
+def say_json(value: Mapping[str, object]) -> None:
+    """One JSON object on a line of its own; the same value, without a raw control character."""
+    text = dumps(value)
+    if not text.isascii():
+        text = re.sub(UNSEEN, lambda found: _u(found.group()), text)
+    sys.stdout.write(text + "\n")
+
+
+def say_error(line: str) -> None:
+    """One sentence on standard error."""
+    sys.stderr.write(f"fleet: {escape(line)}\n")
+
+
+def flush() -> None:
+    """Hand over what was printed: what follows may take long."""
+    sys.stdout.flush()
+
+
+def _u(character: str) -> str:
+    pair = character.encode("utf-16-be")
+    return "".join(f"\\u{pair[i]:02x}{pair[i + 1]:02x}" for i in range(0, len(pair), 2))
+
+
+def say_written(
+    session: Session, *, as_json: bool, fields: Mapping[str, object], line: str
+) -> None:
+    """The answer to a write.
+
+    JSON when asked for; one line of words in a run and on a terminal; else the first field alone.
+    """
+    if as_json:
+        say_json(fields)
+    elif session.one_line:
+        say(line)
+    else:
+        say(str(next(iter(fields.values()))))
+
+
+# Lists ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing of a list: a line of fleet's own words, and below it what somebody wrote."""
+
+    head: str
+    body: str = ""
+
+
+def say_items(
+    session: Session, items: Sequence[Item], *, more: int, rest: str, keep_last: bool
+) -> None:
+    """Print a list; inside a run only what fits, and last the command that shows the rest.
+
+    Args:
+        session: who asks.
+        items: in the order in which they are printed.
+        more: how many exist beyond `items`.
+        rest: the command that shows what is left out.
+        keep_last: whether what does not fit is dropped at the beginning (else: at the end).
+    """
+    shown, clipped = _fitting(items, keep_last=keep_last) if session.in_run else (list(items), 0)
+    for item in shown:
+        say(item.head)
+        for line in item.body.splitlines() if item.body else ():
+            say(INDENT + line)
+    more += len(items) - len(shown)
+    if more:
+        say(f"{more} more: {rest}")
+    if clipped:
+        say(f"{clipped} clipped: add --json for the whole texts")
+
+
+def _fitting(items: Sequence[Item], *, keep_last: bool) -> tuple[list[Item], int]:
+    """What a run may see of one end of a list, and how many bodies had to be clipped for it."""
+    from fleet.text import tokens
+
+    chosen = list(items[-RUN_ITEMS:] if keep_last else items[:RUN_ITEMS])
+    costs = [tokens(_printed(item)) for item in chosen]
+    if sum(costs) <= RUN_TOKENS:
+        return chosen, 0
+    fair = RUN_TOKENS // len(chosen)
+    long = [cost > fair for cost in costs]
+    spare = RUN_TOKENS - sum(cost for cost in costs if cost <= fair)
+    share = spare // sum(long)
+    fitting = [
+        _clipped(i, share) if is_long else i for i, is_long in zip(chosen, long, strict=True)
+    ]
+    return fitting, sum(a is not b for a, b in zip(chosen, fitting, strict=True))
+
+
+def _printed(item: Item) -> str:
+    return escape(item.head) + "\n" + escape(item.body, newlines=True) + "\n"
+
+
+def _clipped(item: Item, budget: int) -> Item:
+    """The item with as much of its body as costs, with the head, at most `budget` tokens."""
+    from fleet.text import clip, tokens
+
+    short, length = item, len(item.body)
+    while length > 1 and tokens(_printed(short)) > budget:
+        length = length * 3 // 4
+        short = Item(item.head, clip(item.body, length))
+    return short
+
+
+# Times and tables ---------------------------------------------------------------------------------
+
+
+def local(instant: str, zone: "tzinfo") -> str:
+    """An RFC 3339 instant as `2026-11-30 14:32` in `zone`."""
+    from datetime import datetime
+
+    return datetime.fromisoformat(instant).astimezone(zone).strftime("%Y-%m-%d %H:%M")
+
+
+def soon(instant: str, zone: "tzinfo") -> str:
+    """An RFC 3339 instant as `14:32` when it is today in `zone`, else with its date."""
+    from datetime import datetime
+
+    at = datetime.fromisoformat(instant).astimezone(zone)
+    today = datetime.now(zone).date() == at.date()
+    return at.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def table(rows: Iterable[Sequence[object]]) -> list[str]:
+    """Rows as lines with aligned columns; the last column is not padded."""
+    texts = [[escape(str(cell)) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    return [
+        "  ".join(
+            cell if i == len(row) - 1 else cell.ljust(widths[i]) for i, cell in enumerate(row)
+        ).rstrip()
+        for row in texts
+    ]

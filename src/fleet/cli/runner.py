@@ -1,0 +1,143 @@
+"""The runner from the command line: up, stop, status, next, run, pause, resume, halt."""
+
+import click
+
+from fleet.cli.grammar import command, moment_of
+from fleet.cli.output import flush, say, say_json, table
+from fleet.cli.session import Session, pass_session
+from fleet.errors import Down, EndedBadly, Unknown, Usage
+from fleet.text import suggest
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+REASON = click.option("--reason", metavar="TEXT", default="", help="Why, for whoever looks.")
+
+
+@command("up", examples=["fleet up"])
+@pass_session
+def up_command(session: Session) -> None:
+    """Wake the agents on their schedules, in the foreground, until stopped."""
+    from fleet.runner.loop import up
+
+    _ = session.fleet
+    raise click.exceptions.Exit(up(session.root, env=session.env, echo=_echo))
+
+
+@command("stop", examples=["fleet stop", "fleet stop --drain"])
+@click.option("--drain", is_flag=True, help="Let what runs end by itself.")
+@pass_session
+def stop_command(session: Session, *, drain: bool) -> None:
+    """Stop the runner as SIGTERM does: nothing new starts, what runs ends within its grace."""
+    from fleet.runner.control import stop
+
+    say(stop(session.fleet, session.fleet.author, drain=drain))
+
+
+@command("status", examples=["fleet status", "fleet status --check", "fleet status --json"])
+@click.option("--check", is_flag=True, help="Exit 8 when not well, 9 when no runner is alive.")
+@AS_JSON
+@pass_session
+def status_command(session: Session, *, check: bool, as_json: bool) -> None:
+    """Every agent, run, claim, lag and alert."""
+    session.strict = False
+    state = session.fleet.status()
+    if as_json:
+        say_json(state)
+    else:
+        from fleet.cli.status import lines
+
+        for line in lines(state, session.zone):
+            say(line)
+    if check and not state["runner"]["alive"]:
+        raise Down("no runner is alive on this home", "fleet up starts one")
+    if check and state["health"] != "ok":
+        raise EndedBadly(f"the fleet is {state['health']}", "fleet status says where")
+
+
+@command("next", examples=["fleet next", "fleet next --days 7 --from 2026-12-01 --json"])
+@click.option("--days", type=click.FloatRange(min=0, min_open=True, max=400), default=1.0)
+@click.option("--from", "start", metavar="TIME", default="now", help="03:00, a date, an instant.")
+@AS_JSON
+@pass_session
+def next_command(session: Session, *, days: float, start: str, as_json: bool) -> None:
+    """Slots that come due, in order, in the home's time zone."""
+    from fleet.runner.decide import next_slots
+
+    fleet = session.fleet
+    slots = next_slots(fleet.config, fleet.store, days, moment_of(session, start, "--from"))
+    if as_json:
+        for slot in slots:
+            say_json(slot)
+    else:
+        for line in table([s["due"], s["agent"], s["reason"]] for s in slots) if slots else ():
+            say(line)
+
+
+@command("run", examples=["fleet run outreach", "fleet run outreach --dry-run"])
+@click.argument("agent")
+@click.option("--dry-run", is_flag=True, help="Prepare everything, launch nothing.")
+@AS_JSON
+@pass_session
+def run_command(session: Session, *, agent: str, dry_run: bool, as_json: bool) -> None:
+    """Run one agent now and wait for it, also in a paused home: same claims, same rules."""
+    from fleet.runner.launch import run_by_hand
+    from fleet.runs import OUTCOMES
+
+    require_agent(session, agent)
+    run = run_by_hand(session.fleet, agent, dry_run=dry_run, on_line=None if as_json else _echo)
+    if as_json:
+        say_json(run.as_json())
+    elif not dry_run:
+        say(f"{run.agent} {run.outcome}: {run.reason or run.id}")
+    code = 0 if dry_run else OUTCOMES[run.outcome].exit_code
+    raise click.exceptions.Exit(code)
+
+
+@command("pause", examples=["fleet pause outreach --reason 'new mail provider'", "fleet pause"])
+@click.argument("agent", required=False)
+@REASON
+@pass_session
+def pause_command(session: Session, *, agent: str | None, reason: str) -> None:
+    """Nothing of AGENT (of nobody, without one) starts by schedule or wake; what runs goes on."""
+    from fleet.runner.control import pause
+
+    say(pause(session.fleet, session.fleet.author, agent, reason))
+
+
+@command("resume", examples=["fleet resume outreach", "fleet resume"])
+@click.argument("agent", required=False)
+@pass_session
+def resume_command(session: Session, *, agent: str | None) -> None:
+    """Take a pause or a halt back."""
+    from fleet.runner.control import resume
+
+    say(resume(session.fleet, session.fleet.author, agent))
+
+
+@command("halt", examples=["fleet halt outreach --reason 'wrong list'", "fleet halt --all"])
+@click.argument("agent", required=False)
+@click.option("--all", "everybody", is_flag=True, help="Every agent.")
+@REASON
+@pass_session
+def halt_command(session: Session, *, agent: str | None, everybody: bool, reason: str) -> None:
+    """Pause, and stop what runs, until `fleet resume`; works without a runner too."""
+    from fleet.runner.control import halt
+
+    if (agent is None) != everybody:
+        raise Usage("halt one agent, or --all", "say fleet halt AGENT, or fleet halt --all")
+    say(halt(session.fleet, session.fleet.author, agent, reason))
+
+
+def require_agent(session: Session, agent: str) -> None:
+    """Refuse a name that is no agent's.
+
+    Raises:
+        Unknown: with the nearest one.
+    """
+    agents = session.fleet.config.agents
+    if agent not in agents:
+        raise Unknown(f"there is no agent '{agent}'", suggest(agent, list(agents)))
+
+
+def _echo(line: str) -> None:
+    say(line)
+    flush()

@@ -1,0 +1,61 @@
+"""Event types from the command line: schema list, schema show."""
+
+import click
+
+from fleet.cli.commands import COMMANDS
+from fleet.cli.grammar import Command
+from fleet.cli.output import Item, say, say_items, say_json, table
+from fleet.cli.session import Session, pass_session
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+
+
+@click.group("schema", short_help=COMMANDS["schema"].line)
+def schema_command() -> None:
+    """Types of events and the fields each must have."""
+
+
+@schema_command.command("list", cls=Command, examples=["fleet schema list"])
+@AS_JSON
+@pass_session
+def list_command(session: Session, *, as_json: bool) -> None:
+    """Every type, with what must be given and what it says."""
+    schemas = session.fleet.schemas
+    types = [schemas.get(name) for name in schemas.names()]
+    if as_json:
+        for kind in types:
+            say_json(
+                {
+                    "type": kind.name,
+                    "description": kind.description,
+                    "required": list(kind.required),
+                    "properties": dict(kind.properties),
+                }
+            )
+        return
+    rows = [[kind.name, ", ".join(kind.required), kind.description] for kind in types]
+    items = [Item(row) for row in table(rows)] if rows else []
+    say_items(session, items, more=0, rest="fleet schema list --json", keep_last=False)
+
+
+@schema_command.command("show", cls=Command, examples=["fleet schema show pricing-change"])
+@click.argument("event_type", metavar="TYPE")
+@AS_JSON
+@pass_session
+def show_command(session: Session, *, event_type: str, as_json: bool) -> None:
+    """One type: its JSON Schema with --json, else its fields and a line to copy."""
+    from fleet.cli.hints import line
+
+    kind = session.fleet.schemas.get(event_type)
+    if as_json:
+        say_json(kind.source)
+        return
+    say(f"{kind.name}: {kind.description}")
+    for name, json_type in kind.properties.items():
+        must = "required" if name in kind.required else "optional"
+        say(f"  {name}  {json_type}, {must}")
+    if kind.x_claim:
+        say(f"  emitting takes the claim {kind.x_claim}")
+    if kind.x_to:
+        say(f"  it goes to the agent named by {kind.x_to}")
+    say(line("emit", kind.name, *(f"{name}=..." for name in kind.required)))

@@ -1,0 +1,48 @@
+"""The lines of `fleet status`: a picture of what `status` computed, with no number of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from fleet.cli.output import local, table
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+Json = Mapping[str, object]
+
+
+def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
+    """The whole status, one line after another, times in `zone`."""
+    runner = cast("Json", state["runner"])
+    alive = f"runner {runner['pid']} since {_at(runner['since'], zone)}" if runner["alive"] else ""
+    yield f"{state['health']} · {alive or 'no runner'} · times in {zone}"
+    agents = _list(state["agents"])
+    if agents:
+        heads = ["agent", "state", "last", "ended", "next due", "lag", "cost today", "claims"]
+        yield from table([heads, *(_row(agent, zone) for agent in agents)])
+    for run in _list(state["running"]):
+        yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
+    for alert in _list(state["alerts"]):
+        yield f"alert: {alert.get('ref', '')} {alert.get('what')}: {alert.get('fix', '')}"
+
+
+def _row(agent: Json, zone: "tzinfo") -> Sequence[object]:
+    cost = agent["cost_today"]
+    return [
+        agent["id"],
+        agent["state"],
+        agent["last_outcome"] or "-",
+        _at(agent["last_ended"], zone),
+        _at(agent["next_due"], zone),
+        agent["lag"],
+        f"${cost:.2f}" if isinstance(cost, (int, float)) else "-",
+        len(cast("list[object]", agent["claims"])),
+    ]
+
+
+def _at(instant: object, zone: "tzinfo") -> str:
+    return local(str(instant), zone) if instant else "-"
+
+
+def _list(value: object) -> list[Json]:
+    return cast("list[Json]", value)

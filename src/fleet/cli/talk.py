@@ -1,0 +1,315 @@
+"""Channels from the command line: post, reply, read, react, pin, unpin, channels."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from fleet.cli.grammar import command, moment, number_of
+from fleet.cli.inputs import text_of
+from fleet.cli.output import Item, flush, local, say_items, say_json, say_written, table
+from fleet.cli.session import Session, pass_session
+from fleet.errors import Usage
+
+if TYPE_CHECKING:
+    from fleet.records import Record
+    from fleet.talk import Message
+
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+KEY = click.option("--id", "key", metavar="KEY", help="The same KEY twice is one record.")
+READ_ITEMS = 50
+
+
+@command(
+    "post",
+    examples=[
+        "fleet post strategy 'Cursor cut Pro to $20: worth a comparison?'",
+        "fleet post strategy - <<'EOT'",
+        "Any text, `backticks` and $(dollars) too.",
+        "EOT",
+        "fleet post strategy --file notes.md --pin",
+    ],
+)
+@click.argument("channel")
+@click.argument("text", required=False)
+@click.option("--file", metavar="F", help="Read the text from a file.")
+@click.option("--reply-to", metavar="REF", help="The message it answers.")
+@click.option("--pin", is_flag=True, help="Keep it in sight.")
+@KEY
+@AS_JSON
+@pass_session
+def post_command(
+    session: Session,
+    *,
+    channel: str,
+    text: str | None,
+    file: str | None,
+    reply_to: str | None,
+    pin: bool,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Add a message to a channel you are a member of. TEXT `-` reads standard input."""
+    if text is None and file is None and not _is_channel(session, channel):
+        raise Usage(f"'{channel}' is no channel", _yours(session, channel))
+    words = text_of(session, text, file, f"fleet post {channel} 'TEXT'")
+    record = session.fleet.talk.post(
+        session.fleet.author, channel, words, reply_to=reply_to, pin=pin, key=key
+    )
+    _say_posted(session, record, channel, as_json=as_json)
+
+
+@command(
+    "reply",
+    examples=[
+        "fleet reply strategy#412 'Yes, drafting it'",
+        "fleet reply strategy#412 '-1 from me: too early'",
+    ],
+)
+@click.argument("ref")
+@click.argument("text", required=False)
+@click.option("--file", metavar="F", help="Read the text from a file.")
+@KEY
+@AS_JSON
+@pass_session
+def reply_command(
+    session: Session,
+    *,
+    ref: str,
+    text: str | None,
+    file: str | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Answer a message, in its channel. TEXT `-` reads standard input."""
+    channel = _channel_of(ref)
+    words = text_of(session, text, file, f"fleet reply {ref} 'TEXT'")
+    record = session.fleet.talk.post(session.fleet.author, channel, words, reply_to=ref, key=key)
+    _say_posted(session, record, channel, as_json=as_json)
+
+
+@command(
+    "read",
+    examples=[
+        "fleet read strategy --unread",
+        "fleet read strategy --thread strategy#412",
+        "fleet read strategy --since 3h --json",
+    ],
+)
+@click.argument("channel")
+@click.option("--unread", is_flag=True, help="Only what you have not been shown.")
+@click.option("--thread", metavar="REF", help="Only the thread this message belongs to.")
+@click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
+@click.option("--until", metavar="WHEN", help="As --since.")
+@click.option("--after", metavar="REF", help="Only messages with a higher number, oldest first.")
+@click.option("--before", metavar="REF", help="Only messages with a lower number.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help=f"At most so many (default {READ_ITEMS})."
+)
+@click.option("-f", "follow", is_flag=True, help="Go on with what is posted from now on.")
+@AS_JSON
+@pass_session
+def read_command(
+    session: Session,
+    *,
+    channel: str,
+    thread: str | None,
+    since: str | None,
+    until: str | None,
+    after: str | None,
+    before: str | None,
+    limit: int | None,
+    unread: bool,
+    follow: bool,
+    as_json: bool,
+) -> None:
+    """Messages of a channel, newest last. Reading consumes nothing."""
+    fleet = session.fleet
+    start = number_of(after, channel) if after else None
+    if unread:
+        start = max(start or 0, _seen(session, channel))
+    messages = fleet.talk.read(
+        fleet.author,
+        channel,
+        unread_after=start,
+        thread=thread,
+        since=moment(session, since, "--since"),
+        limit=None,
+    )
+    upper = number_of(before, channel) if before else None
+    end = moment(session, until, "--until")
+    found = [m for m in messages if _within(m, upper, end)]
+    _say_messages(session, channel, found, limit, forward=start is not None, as_json=as_json)
+    if follow:
+        _follow(session, channel, as_json=as_json)
+
+
+@command("react", examples=["fleet react strategy#412 agree"])
+@click.argument("ref")
+@click.argument("kind", metavar="agree|disagree|important")
+@AS_JSON
+@pass_session
+def react_command(session: Session, *, ref: str, kind: str, as_json: bool) -> None:
+    """Say agree, disagree or important to a message: better than a post that says "noted"."""
+    record = session.fleet.talk.react(session.fleet.author, ref, kind)
+    _say_done(session, record, f"{kind} to {ref}", as_json=as_json)
+
+
+@command("pin", examples=["fleet pin strategy#412"])
+@click.argument("ref")
+@AS_JSON
+@pass_session
+def pin_command(session: Session, *, ref: str, as_json: bool) -> None:
+    """Keep a message in sight of every member, whatever its age."""
+    record = session.fleet.talk.pin(session.fleet.author, ref)
+    _say_done(session, record, f"pinned {ref}", as_json=as_json)
+
+
+@command("unpin", examples=["fleet unpin strategy#412"])
+@click.argument("ref")
+@AS_JSON
+@pass_session
+def unpin_command(session: Session, *, ref: str, as_json: bool) -> None:
+    """Let a pinned message age like any other."""
+    record = session.fleet.talk.unpin(session.fleet.author, ref)
+    _say_done(session, record, f"unpinned {ref}", as_json=as_json)
+
+
+@command("channels", examples=["fleet channels"])
+@AS_JSON
+@pass_session
+def channels_command(session: Session, *, as_json: bool) -> None:
+    """Channels you may read and post to."""
+    channels = session.fleet.talk.channels(session.fleet.author)
+    if as_json:
+        for channel in channels:
+            say_json(
+                {
+                    "id": channel.id,
+                    "name": channel.name,
+                    "purpose": channel.purpose,
+                    "members": "all" if channel.members is None else sorted(channel.members),
+                }
+            )
+        return
+    items = [Item(row) for row in table([c.id, c.purpose] for c in channels)] if channels else []
+    say_items(session, items, more=0, rest="fleet channels --json", keep_last=False)
+
+
+# What was written ---------------------------------------------------------------------------------
+
+
+def _say_posted(session: Session, record: "Record", channel: str, *, as_json: bool) -> None:
+    line = f"posted {record.ref}"
+    if session.one_line and not as_json:
+        from fleet.cli.reader import next_reader
+
+        line += next_reader(session, channel)
+    fields = {"ref": record.ref, "seq": record.seq, "id": record.id}
+    say_written(session, as_json=as_json, fields=fields, line=line)
+
+
+def _say_done(session: Session, record: "Record", line: str, *, as_json: bool) -> None:
+    fields = {"ref": record.ref, "seq": record.seq, "id": record.id}
+    say_written(session, as_json=as_json, fields=fields, line=line)
+
+
+# What is read -------------------------------------------------------------------------------------
+
+
+def _say_messages(
+    session: Session,
+    channel: str,
+    found: Sequence["Message"],
+    limit: int | None,
+    *,
+    forward: bool,
+    as_json: bool,
+) -> None:
+    """The newest `limit` messages, or the oldest ones when reading forward from a place."""
+    most = limit or READ_ITEMS
+    shown = found[:most] if forward else found[-most:]
+    if as_json:
+        for message in shown:
+            say_json(session.fleet.talk.message_json(message))
+        return
+    zone = session.zone
+    items = [Item(_head(message, local(message.at, zone)), message.text) for message in shown]
+    edge = (shown[-1] if forward else shown[0]).ref if shown else ""
+    where = "--after" if forward else "--before"
+    say_items(
+        session,
+        items,
+        more=len(found) - len(shown),
+        rest=f"fleet read {channel} {where} {edge}",
+        keep_last=not forward,
+    )
+
+
+def _head(message: "Message", at: str) -> str:
+    """`strategy#412 · outreach · 2026-11-30 14:32 · answers strategy#400 · pinned · 2 agree`."""
+    counts: dict[str, int] = {}
+    for reaction in message.reactions:
+        counts[reaction.kind] = counts.get(reaction.kind, 0) + 1
+    parts = [message.ref, message.from_agent, at]
+    parts += [f"answers {message.reply_to}"] if message.reply_to else []
+    parts += ["pinned"] if message.pinned else []
+    return " · ".join([*parts, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
+
+
+def _within(message: "Message", upper: int | None, end: float | None) -> bool:
+    from datetime import datetime
+
+    if upper is not None and message.seq >= upper:
+        return False
+    return end is None or datetime.fromisoformat(message.at).timestamp() <= end
+
+
+def _follow(session: Session, channel: str, *, as_json: bool) -> None:
+    """Print what is posted from now on, until interrupted."""
+    fleet = session.fleet
+    stream = f"channels/{channel}"
+    seen = fleet.store.head(stream)
+    while True:
+        flush()
+        if not fleet.store.wait({stream: seen}, 60.0):
+            continue
+        fresh = fleet.talk.read(
+            fleet.author, channel, unread_after=seen, thread=None, since=None, limit=None
+        )
+        seen = fleet.store.head(stream)
+        _say_messages(session, channel, fresh, len(fresh), forward=True, as_json=as_json)
+
+
+def _seen(session: Session, channel: str) -> int:
+    """The number up to which the calling agent's digests have shown this channel."""
+    from fleet.cursors import channel_lane
+
+    fleet = session.fleet
+    if not fleet.author.agent:
+        raise Usage("--unread is about an agent", f"say fleet --as AGENT read {channel} --unread")
+    lane = channel_lane(channel)
+    places = [fleet.cursors.get(fleet.author.name), fleet.runs.last_ok_advance(fleet.author.name)]
+    return max((place[lane].seq for place in places if lane in place), default=0)
+
+
+def _is_channel(session: Session, channel: str) -> bool:
+    return channel in session.fleet.config.channels
+
+
+def _yours(session: Session, text: str) -> str:
+    """Which channels there are for the caller, and the line he meant."""
+    from fleet.cli.hints import line
+
+    yours = [channel.id for channel in session.fleet.talk.channels(session.fleet.author)]
+    if not yours:
+        return "you are a member of none"
+    return f"yours are {', '.join(yours)}: say {line('post', yours[0], text)}"
+
+
+def _channel_of(ref: str) -> str:
+    """The channel of a message's reference."""
+    channel, found, number = ref.rpartition("#")
+    if not found or not channel or not number.isdigit():
+        raise Usage(f"'{ref}' is no reference to a message", "write it like strategy#412")
+    return channel

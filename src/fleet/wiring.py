@@ -1,0 +1,150 @@
+"""The one place where a name becomes an implementation: a home's parts, each built when first used.
+
+Only this module knows that stores exist; whoever has a `Fleet` sees ports and use-cases.
+"""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadHome
+from fleet.places import Places
+
+if TYPE_CHECKING:
+    from fleet.bus import Bus
+    from fleet.claims import Claims
+    from fleet.config.model import HomeConfig
+    from fleet.controls import Controls
+    from fleet.cursors import Cursors
+    from fleet.identity import Author
+    from fleet.ports import Cache, Store
+    from fleet.records import Guard
+    from fleet.runs import Runs
+    from fleet.schemas import Registry
+    from fleet.talk import Talk
+
+
+class Fleet:
+    """One opened home. Reading an attribute builds that part and what it stands on, once.
+
+    Any attribute may raise `BadHome` (the operator's files), `NotAllowed` (the author) or what the
+    store raises.
+    """
+
+    def __init__(
+        self, root: Path, *, env: Mapping[str, str], as_agent: str | None, strict: bool
+    ) -> None:
+        self.root = root
+        self.env = env
+        self.places = Places(root)
+        self._as_agent = as_agent
+        self._strict = strict
+
+    @cached_property
+    def cache(self) -> "Cache":
+        """Derived files of this home."""
+        from fleet.stores.files.cache import FilesCache
+
+        return FilesCache(self.places.cache)
+
+    @cached_property
+    def config(self) -> "HomeConfig":
+        """What the operator's files say; the last good one when they are broken and it may be."""
+        from fleet.config import open_config
+
+        return open_config(self.root, self.cache, tolerant=not self._strict)
+
+    @cached_property
+    def store(self) -> "Store":
+        """The store that fleet.yaml names."""
+        if self.config.store != "files":
+            raise BadHome(
+                f"fleet.yaml names the store {self.config.store}, which this version does not have",
+                "write store: files",
+            )
+        from fleet.stores.files import FilesStore
+
+        return FilesStore(self.places.state)
+
+    @cached_property
+    def author(self) -> "Author":
+        """Who is calling: the run's token decides, else the person at the terminal."""
+        from fleet.identity import resolve
+
+        return resolve(
+            self.store, self.env, as_agent=self._as_agent, known_agents=self.config.agents
+        )
+
+    @cached_property
+    def cursors(self) -> "Cursors":
+        """The agents' places."""
+        from fleet.cursors import Cursors
+
+        return Cursors(self.store)
+
+    @cached_property
+    def schemas(self) -> "Registry":
+        """The event types."""
+        from fleet.schemas import Registry
+
+        return Registry(self.root, self.cache)
+
+    @cached_property
+    def claims(self) -> "Claims":
+        """Exclusive rights."""
+        from fleet.claims import Claims
+
+        return Claims(self.store)
+
+    @cached_property
+    def bus(self) -> "Bus":
+        """Events."""
+        from fleet.bus import Bus
+
+        return Bus(self.store, self.cache, self.config, self.schemas, self.cursors, self._permit)
+
+    def _permit(self, author: "Author", key: str) -> "Guard":
+        # Only a type with x-claim asks for it, so `fleet emit` mostly does without the claims.
+        return self.claims.permit(author, key)
+
+    @cached_property
+    def controls(self) -> "Controls":
+        """Pauses and halts."""
+        from fleet.controls import Controls
+
+        return Controls(self.store)
+
+    @cached_property
+    def talk(self) -> "Talk":
+        """Channels."""
+        from fleet.talk import Talk
+
+        return Talk(self.store, self.cache, self.config, self.cursors)
+
+    @cached_property
+    def runs(self) -> "Runs":
+        """Runs and their reports."""
+        from fleet.runs import Runs
+
+        return Runs(self.store, self.cache, self.places)
+
+    @property
+    def warning(self) -> str:
+        """What is wrong with the operator's files while the last good config serves; else ""."""
+        config = self.__dict__.get("config")
+        return config.warning if config else ""
+
+
+def open_fleet(
+    root: Path, *, env: Mapping[str, str], as_agent: str | None = None, strict: bool = False
+) -> Fleet:
+    """The home at `root`, nothing read yet.
+
+    Args:
+        root: absolute; see `places.find_home`.
+        env: the environment that says who calls.
+        as_agent: whom the operator acts for.
+        strict: refuse files with errors (`BadHome`), instead of serving the last good config.
+    """
+    return Fleet(root, env=env, as_agent=as_agent, strict=strict)
