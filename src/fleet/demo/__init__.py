@@ -1,0 +1,1 @@
+"""The demo: the growth fleet in a temporary home, its agents played by a labelled stand-in."""

@@ -1,0 +1,66 @@
+"""The stage of the demo: the growth home copied, its agents played by the stand-in and sped up.
+
+It writes files and starts nothing.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from fleet import homes
+from fleet.demo.prompt import AGENTS
+
+SEED = "1"
+EVERY, EVERY_FAST = 15.0, 6.0  # seconds between two slots of one agent
+COOLDOWN, COOLDOWN_FAST = "3s", "1s"
+KEPT = (
+    "description",
+    "prompt",
+    "cwd",
+    "priority",
+    "collaborators",
+    "interests",
+    "channels",
+    "context",
+)  # lines of an agent's file that the demo leaves as they are
+
+
+def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
+    """Write the demo's home into the new or empty folder `target`, ready to run, not paused.
+
+    Raises:
+        Usage: `target` is not empty.
+        NotAllowed: the system does not let this user write there.
+    """
+    homes.copy("growth", target)
+    config = target / "fleet.yaml"
+    config.write_text(homes.paused(config.read_text(encoding="utf-8"), yes=False), encoding="utf-8")
+    every = EVERY_FAST if fast else EVERY
+    for number, agent in enumerate(AGENTS):
+        file = target / "agents" / f"{agent}.yaml"
+        offset = number * every / len(AGENTS)
+        lines = _acted(file.read_text(encoding="utf-8"), every, offset, fast=fast, seed=seed)
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _acted(text: str, every: float, offset: float, *, fast: bool, seed: str) -> list[str]:
+    """An agent's file with its identity and maps kept, and all that costs or waits replaced."""
+    lines = text.splitlines()
+    kept = [line for line in lines if line.startswith(tuple(f"{name}:" for name in KEPT))]
+    cooldown = COOLDOWN_FAST if fast else COOLDOWN
+    return [
+        "# Played by a stand-in for the demo: no model, nothing is paid.",
+        *kept,
+        *(_with_cooldown(line, cooldown) for line in lines if line.startswith("wake_on:")),
+        f"schedule: {{every: {every:g}s, offset: {offset:.1f}s}}",
+        "launch: command",
+        f"command: {json.dumps([sys.executable, '-m', 'fleet.demo.standin'])}",
+        f"env: {{set: {{FLEET_DEMO_SEED: {json.dumps(seed)}}}}}",
+        "timeout: 30s",
+        "start: all",
+    ]
+
+
+def _with_cooldown(line: str, cooldown: str) -> str:
+    head, _, rest = line.partition("cooldown: ")
+    return f"{head}cooldown: {cooldown}{rest[rest.index('}') :]}" if rest else line

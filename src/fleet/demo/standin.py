@@ -1,0 +1,36 @@
+"""A stand-in for an agent: no model, a fixed repertoire that acts on what its prompt says.
+
+`python -m fleet.demo.standin` gets the prompt on stdin and finds `fleet` on PATH, as any agent of
+`launch: command`. It plays whichever of the fifteen agents FLEET_AGENT names; FLEET_DEMO_SEED
+(text, "" by default) orders what it finds outside. Its transcript goes to stdout.
+"""
+
+import os
+import sys
+
+from fleet.demo.prompt import read
+from fleet.demo.roles import ROLES
+from fleet.demo.turn import Turn
+
+
+def main() -> int:
+    """Play one run; 0 when it went through, 1 when fleet refused something it should not refuse."""
+    me = os.environ.get("FLEET_AGENT", "")
+    role = ROLES.get(me)
+    if role is None:
+        sys.stderr.write(f"the stand-in plays no '{me}': set FLEET_AGENT to an agent of growth\n")
+        return 1
+    prompt = read(me, sys.stdin.read())
+    turn = Turn(prompt, seed=os.environ.get("FLEET_DEMO_SEED", ""))
+    turn.say(
+        f"stand-in for {me} (no model): I read {len(prompt.events)} events"
+        f" and {len(prompt.messages)} messages"
+    )
+    turn.answer_those_who_ask()
+    turn.take_work_given()
+    role(turn)
+    return turn.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
