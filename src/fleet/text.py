@@ -5,6 +5,7 @@ characters, not records: what is shown and in which order is decided by its call
 """
 
 import re
+from collections.abc import Iterable
 
 SURROGATE = "[\ud800-\udfff]"
 # Everything a terminal or a model may obey or not see: C0 and C1 controls, bidi, zero-width and
@@ -133,9 +134,9 @@ def tokens(text: str) -> int:
     )
 
 
-def suggest(word: str, known: list[str] | tuple[str, ...]) -> str:
+def suggest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'reply-handler'?`, or "" when nothing is near."""
     from difflib import get_close_matches  # 3 ms that only a mistake pays
 
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    near = get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f"did you mean '{near[0]}'?" if near else ""

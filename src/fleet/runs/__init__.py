@@ -1,0 +1,31 @@
+"""Runs: their records, how each one ended, and what that means for what it was shown."""
+
+from fleet.runs.book import MAX_REPORT, Runs
+from fleet.runs.judge import judge_claude, judge_command
+from fleet.runs.outcome import (
+    NOT_STARTED,
+    OUTCOMES,
+    Left,
+    Outcome,
+    Report,
+    Verdict,
+    settle_expectations,
+)
+from fleet.runs.run import Run, places_body, places_of
+
+__all__ = [
+    "MAX_REPORT",
+    "NOT_STARTED",
+    "OUTCOMES",
+    "Left",
+    "Outcome",
+    "Report",
+    "Run",
+    "Runs",
+    "Verdict",
+    "judge_claude",
+    "judge_command",
+    "places_body",
+    "places_of",
+    "settle_expectations",
+]

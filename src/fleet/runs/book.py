@@ -1,0 +1,307 @@
+"""The runs of all agents: the logs `runs/<agent>`, who is running, what was reported, and lookup.
+
+It records and finds; whether a run may start, and how it is started, is decided elsewhere.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.errors import Rejected, Unknown, Usage
+from fleet.folds import fold
+from fleet.places import Places
+from fleet.ports import Cache, Store, read_kept
+from fleet.records import Body, Draft, Place, Record, wall_of
+from fleet.runs import index
+from fleet.runs.outcome import Report, Verdict
+from fleet.runs.run import Run, places_of, run_of, take
+from fleet.text import clean, suggest
+
+if TYPE_CHECKING:
+    from fleet.identity import Author
+
+MAX_REPORT = 4096  # bytes of UTF-8, for the text and for what comes next, each
+MANY = 1_000_000
+_BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)~(?P<back>\d{1,6})", re.ASCII)
+
+
+class Runs:
+    """All runs of one home. A method that reads may raise what the store's `read` raises."""
+
+    def __init__(self, store: Store, cache: Cache, places: Places) -> None:
+        self._store = store
+        self._cache = cache
+        self._places = places
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def start(
+        self,
+        author: "Author",
+        agent: str,
+        run: str,
+        *,
+        slot: str,
+        attempt: int = 1,
+        caught_up: bool = False,
+        context: Body | None = None,
+    ) -> Record:
+        """Record that `run` begins; the same run twice is one record.
+
+        Args:
+            author: fleet itself, or the person who started it by hand.
+            agent: whose run it is.
+            run: its new id.
+            slot: the slot it takes.
+            attempt: 1, or more for a retry of the same slot.
+            caught_up: whether it stands for slots that were missed.
+            context: what its prompt shows, as `Context.facts` gives it; it may come with `finish`.
+        """
+        body: Body = {
+            "op": "started",
+            "run": run,
+            "agent": agent,
+            "slot": slot,
+            "attempt": attempt,
+            "by": author.by,
+            "caught_up": caught_up,
+            "context": context,
+        }
+        return self._append(agent, body, key=f"started:{run}")
+
+    def finish(
+        self,
+        author: "Author",
+        agent: str,
+        run: str,
+        verdict: Verdict,
+        *,
+        ended: str,
+        context: Body | None = None,
+    ) -> Record:
+        """Record how `run` ended; the first end that was recorded stands.
+
+        Args:
+            author: fleet itself, or the person who ended it.
+            agent: whose run it is.
+            run: its id.
+            verdict: what became of it; `advance` is recorded only where its row advances.
+            ended: RFC 3339.
+            context: as in `start`; None takes what `start` was given.
+        """
+        known = self._index(agent)["whole"].get(run, {})
+        facts = context if context is not None else _mapping(known.get("context"))
+        said = asdict(verdict)
+        del said["counts_as_ok"]
+        body: Body = {"op": "ended", "run": run, "agent": agent, "ended": ended, **said}
+        body["ended_by"] = author.by
+        body |= {"shown": facts.get("shown", []), "events_shown": facts.get("events_shown", 0)}
+        body |= {"lanes": facts.get("lanes", {}), "events": facts.get("events", {})}
+        body["advance"] = facts.get("advance", {}) if verdict.row.advances else {}
+        return self._append(agent, body, key=f"ended:{run}")
+
+    def report(
+        self,
+        author: "Author",
+        text: str,
+        *,
+        next: str = "",  # noqa: A002 - the word of the record and of the command
+        idle: bool = False,
+    ) -> Record:
+        """What the author's own run did; the last report of a run stands.
+
+        Raises:
+            Usage: the author is in no run, or says nothing.
+            Rejected: a text is over `MAX_REPORT` bytes.
+        """
+        if author.run is None:
+            raise Usage(
+                "a report belongs to a run, and this is none", "agents report in their runs"
+            )
+        if not text.strip():
+            raise Usage("a report needs a text", "fleet report 'mailed 4 leads, 1 bounced'")
+        body: Body = {"op": "report", "run": author.run, "agent": author.name, "idle": idle}
+        body |= {"text": _checked(text), "next": _checked(next)}
+        return self._append(author.name, body)
+
+    def _append(self, agent: str, body: Body, key: str | None = None) -> Record:
+        draft = Draft(body, key=key, same=("op", "run"))
+        return self._store.append(_stream(agent), [draft])[0]
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def folder(self, run: str) -> Path:
+        """The folder of a run's files, whether it is there or not."""
+        return self._places.run_folder(run)
+
+    def last(self, agent: str, back: int = 0) -> Run | None:
+        """The agent's newest run (open or ended), or the one `back` before it."""
+        found = self._index(agent)
+        if back < len(found["runs"]):
+            entry = found["runs"][-1 - back]
+            known = found["whole"].get(entry["id"])
+            return run_of(known) if known else self._between(agent, entry)
+        return next(iter(self.list(agent, back + 1)[back:]), None)
+
+    def last_ended(self, agent: str) -> Run | None:
+        """The agent's newest run that has an end."""
+        ended = [run for run in map(run_of, self._whole(agent)) if not run.open]
+        return ended[-1] if ended else None
+
+    def list(self, agent: str | None, limit: int) -> Sequence[Run]:
+        """The newest `limit` runs, of one agent or of all, newest first."""
+        agents = self.agents() if agent is None else [agent]
+        runs = [run for name in agents for run in self._newest(name, limit)]
+        return sorted(runs, key=lambda run: (run.started, run.id), reverse=True)[:limit]
+
+    def open(self, agent: str | None = None) -> Sequence[Run]:
+        """Runs that were started and have no end, of one agent or of all, oldest first."""
+        agents = self.agents() if agent is None else [agent]
+        runs = [run_of(known) for name in agents for known in self._whole(name)]
+        return sorted((run for run in runs if run.open), key=lambda run: (run.started, run.id))
+
+    def report_of(self, agent: str, run: str) -> Report | None:
+        """What the agent reported about `run`, one of its newest; None when it said nothing."""
+        known = self._index(agent)["whole"].get(run)
+        found = run_of(known) if known else None
+        return Report(found.report, found.next, found.idle) if found and found.report else None
+
+    def agents(self) -> Sequence[str]:
+        """Every agent that has run, sorted."""
+        names: list[str] = []
+        while page := self._store.streams("runs/", names[-1] if names else "", 500):
+            names += page
+        return [name.removeprefix("runs/") for name in names]
+
+    def find(self, ref: str) -> Run:
+        """The run that `ref` means: an id, a unique prefix, an agent, `agent~1` or `last`.
+
+        Raises:
+            Unknown: there is no such run.
+            Usage: the prefix fits several.
+        """
+        if ref == "last":
+            newest = self.list(None, 1)
+            if not newest:
+                raise Unknown("nothing has run yet", "fleet run AGENT starts one")
+            return newest[0]
+        agents = self.agents()
+        back = _BACK.fullmatch(ref)
+        agent = back["agent"] if back else ref
+        if agent in agents:
+            run = self.last(agent, int(back["back"]) if back else 0)
+            if run is None:
+                raise Unknown(f"{agent} has not run so often", f"fleet runs {agent}")
+            return run
+        return self._by_prefix(ref, agents)
+
+    def exists(self, agent: str, run: str) -> bool:
+        """Whether there is any record of the agent's run `run`."""
+        known = self._index(agent)["runs"]
+        return any(entry["id"] == run for entry in known) or (
+            len(known) == index.NEWEST and run in self._read(agent, 0, MANY)
+        )
+
+    def count_since(self, agent: str, wall: float) -> int:
+        """How many runs the agent began since `wall` (epoch seconds), counted to 200."""
+        return sum(wall_of(entry["at"]) >= wall for entry in self._index(agent)["runs"])
+
+    def attempts(self, agent: str, lanes: dict[str, Place] | None = None) -> dict[int, int]:
+        """How often each event was shown to a run that failed since its lane last moved.
+
+        Args:
+            agent: who was shown them.
+            lanes: where its lanes stand now, as `bus.lanes` says; a failure counts while its
+                lane stands where that run found it. None: where the newest failure found them.
+
+        Returns:
+            Counted failures by the event's number.
+        """
+        return index.attempts(self._index(agent), lanes)
+
+    def last_ok_advance(self, agent: str) -> dict[str, Place]:
+        """Where the agent's lanes stand by its successful runs, newest word for each lane."""
+        return places_of(self._index(agent)["advance"])
+
+    def _index(self, agent: str) -> index.Index:
+        folded = fold(
+            self._store,
+            self._cache,
+            _stream(agent),
+            index.NAME,
+            index.VERSION,
+            index.empty,
+            index.step,
+        )
+        return folded.state
+
+    def _whole(self, agent: str) -> Sequence[Body]:
+        """Open and newest ended runs, in the order of their beginning."""
+        return sorted(
+            self._index(agent)["whole"].values(), key=lambda known: int(str(known["first"]))
+        )
+
+    def _newest(self, agent: str, limit: int) -> Sequence[Run]:
+        entries = self._index(agent)["runs"]
+        after = entries[-limit]["first"] - 1 if 0 < limit <= len(entries) else 0
+        return list(self._read(agent, after, MANY).values())[-limit:] if limit else []
+
+    def _between(self, agent: str, entry: index.Entry) -> Run | None:
+        return self._read(agent, entry["first"] - 1, entry["last"]).get(entry["id"])
+
+    def _read(self, agent: str, after: int, upto: int) -> dict[str, Run]:
+        """The runs that the records above `after` tell of, by id, in the order of beginning."""
+        known: dict[str, Body] = {}
+        for record in self._records(agent, after, upto):
+            run = record.body.get("run")
+            if isinstance(run, str):
+                take(known.setdefault(run, {}), record)
+        return {run: run_of(said) for run, said in known.items() if said}
+
+    def _records(self, agent: str, after: int, upto: int) -> Iterator[Record]:
+        while after < upto:
+            batch = read_kept(self._store, _stream(agent), after, min(500, upto - after))
+            yield from batch.records
+            if batch.upto <= after:
+                return
+            after = batch.upto
+
+    def _by_prefix(self, prefix: str, agents: Sequence[str]) -> Run:
+        known = {
+            entry["id"]: (agent, entry)
+            for agent in agents
+            for entry in self._index(agent)["runs"]
+            if entry["id"].startswith(prefix)
+        }
+        found = {run: self._between(*place) for run, place in known.items()}
+        if not found:  # older than the index reaches
+            old = [run for agent in agents for run in self._read(agent, 0, MANY).values()]
+            found = {run.id: run for run in old if run.id.startswith(prefix)}
+        fitting = [found[prefix]] if prefix in found else list(found.values())
+        runs = [run for run in fitting if run]
+        if len(runs) > 1:
+            some = ", ".join(f"{run.ref} ({run.agent})" for run in runs[:3])
+            raise Usage(f"{prefix} fits {len(runs)} runs", f"type more of it: {some}")
+        if not runs:
+            raise Unknown(f"no run '{prefix}'", suggest(prefix, agents) or "fleet runs lists them")
+        return runs[0]
+
+
+def _stream(agent: str) -> str:
+    return f"runs/{agent}"
+
+
+def _mapping(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, dict) else {}
+
+
+def _checked(text: str) -> str:
+    text = clean(text)
+    size = len(text.encode())
+    if size > MAX_REPORT:
+        raise Rejected(
+            f"this report has {size} bytes", f"at most {MAX_REPORT} are kept: shorten it"
+        )
+    return text

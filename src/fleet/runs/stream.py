@@ -1,0 +1,166 @@
+"""Reads what a run's process printed: the CLI's stream of JSON lines, and the edges of any text.
+
+It says what stands there and judges nothing; a torn, huge or hostile file is no error.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fleet.text import clip, escape
+
+MAX_LINE = 16 << 20  # bytes; a longer line of output is skipped: no result line comes near it
+EDGE = 4096  # bytes of plain output that are looked at, from each end
+MAX_DENIALS = 20
+
+Json = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Output:
+    """What the CLI's stream holds.
+
+    Attributes:
+        result: the last result line, None without one.
+        lines: how many JSON objects there are.
+        retry_status: HTTP status of the newest retry, None when an answer came after it.
+        limit_ends: epoch seconds, when the newest word on the usage limit was a refusal.
+    """
+
+    result: Json | None = None
+    lines: int = 0
+    retry_status: int | None = None
+    limit_ends: float | None = None
+
+
+def read_stream(path: Path) -> Output:
+    """The stream-json file at `path`, read once, one line in memory at a time."""
+    output = Output()
+    for line in _lines(path):
+        message = _parsed(line)
+        if message is not None:
+            output.lines += 1
+            _take(output, message)
+    return output
+
+
+def _take(output: Output, message: Json) -> None:
+    kind = message.get("type")
+    if kind == "result":
+        output.result = message
+    elif kind == "system" and message.get("subtype") == "api_retry":
+        output.retry_status = count(message.get("error_status"))
+    elif kind == "assistant":
+        output.retry_status = None
+    elif kind == "rate_limit_event":
+        output.limit_ends = _refused_until(message.get("rate_limit_info"))
+
+
+def _refused_until(info: object) -> float | None:
+    if not isinstance(info, dict) or info.get("status") != "rejected":
+        return None
+    return amount(info.get("resetsAt"))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Whole lines and a last one without LF; of those above `MAX_LINE` nothing."""
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        too_long = False
+        while line := file.readline(MAX_LINE):
+            whole = line.endswith(b"\n")
+            if not too_long and (whole or len(line) < MAX_LINE):
+                yield line
+            too_long = not whole
+
+
+def _parsed(line: bytes) -> Json | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def edges(path: Path) -> str:
+    """The first and the last `EDGE` bytes of a file as text; "" when there is none."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        head = file.read(2 * EDGE)
+        if file.seek(0, 2) > len(head):
+            file.seek(-EDGE, 2)
+            head = head[:EDGE] + b"\n" + file.read()
+    return head.decode("utf-8", "replace")
+
+
+def answer(result: Json) -> str:
+    """The final text of a result line, or its errors joined; "" without either."""
+    text = result.get("result")
+    if isinstance(text, str):
+        return text
+    errors = result.get("errors")
+    return "; ".join(map(str, errors)) if isinstance(errors, list) else ""
+
+
+def denials(result: Json) -> tuple[str, ...]:
+    """`Bash(rm -rf x)` for each denied tool, at most `MAX_DENIALS`; any entry counts."""
+    found = result.get("permission_denials")
+    return tuple(map(_denial, found[:MAX_DENIALS])) if isinstance(found, list) else ()
+
+
+def _denial(entry: object) -> str:
+    if not isinstance(entry, dict):
+        return "?"
+    asked = entry.get("tool_input")
+    first = next(iter(asked.values()), "") if isinstance(asked, dict) else ""
+    return escape(clip(f"{entry.get('tool_name')}({first})", 120))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """What a result line counts; None where it does not say. Cached tokens are input tokens."""
+
+    cost_usd: float | None
+    tokens_in: int | None
+    tokens_out: int | None
+    turns: int | None
+
+
+def numbers(result: Json) -> Numbers:
+    """The counts of a result line; models that were used in passing are in `modelUsage` only."""
+    ins = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+    outs: tuple[str, ...] = ("outputTokens",)
+    models = result.get("modelUsage")
+    found = models.values() if isinstance(models, dict) else ()
+    used = [one for one in found if isinstance(one, dict)]
+    usage = result.get("usage")
+    if not used and isinstance(usage, dict):
+        used = [usage]
+        ins = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        outs = ("output_tokens",)
+    return Numbers(
+        cost_usd=amount(result.get("total_cost_usd")),
+        tokens_in=_total(used, ins) if used else None,
+        tokens_out=_total(used, outs) if used else None,
+        turns=count(result.get("num_turns")),
+    )
+
+
+def _total(used: list[dict[str, object]], names: tuple[str, ...]) -> int:
+    return sum(count(one.get(name)) or 0 for one in used for name in names)
+
+
+def count(value: object) -> int | None:
+    """`value` when it is a whole number from 0, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def amount(value: object) -> float | None:
+    """`value` when it is a finite number from 0, else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if math.isfinite(value) and value >= 0 else None
