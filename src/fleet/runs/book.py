@@ -72,19 +72,11 @@ class Runs:
         return self._append(agent, body, key=f"started:{run}")
 
     def finish(
-        self,
-        author: "Author",
-        agent: str,
-        run: str,
-        verdict: Verdict,
-        *,
-        ended: str,
-        context: Body | None = None,
+        self, agent: str, run: str, verdict: Verdict, *, ended: str, context: Body | None = None
     ) -> Record:
         """Record how `run` ended; the first end that was recorded stands.
 
         Args:
-            author: fleet itself, or the person who ended it.
             agent: whose run it is.
             run: its id.
             verdict: what became of it; `advance` is recorded only where its row advances.
@@ -96,7 +88,6 @@ class Runs:
         said = asdict(verdict)
         del said["counts_as_ok"]
         body: Body = {"op": "ended", "run": run, "agent": agent, "ended": ended, **said}
-        body["ended_by"] = author.by
         body |= {"shown": facts.get("shown", []), "events_shown": facts.get("events_shown", 0)}
         body |= {"lanes": facts.get("lanes", {}), "events": facts.get("events", {})}
         body["advance"] = facts.get("advance", {}) if verdict.row.advances else {}
