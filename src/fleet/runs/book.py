@@ -85,9 +85,7 @@ class Runs:
         """
         known = self._index(agent)["whole"].get(run, {})
         facts = context if context is not None else _mapping(known.get("context"))
-        said = asdict(verdict)
-        del said["counts_as_ok"]
-        body: Body = {"op": "ended", "run": run, "agent": agent, "ended": ended, **said}
+        body: Body = {"op": "ended", "run": run, "agent": agent, "ended": ended, **asdict(verdict)}
         body |= {"shown": facts.get("shown", []), "events_shown": facts.get("events_shown", 0)}
         body |= {"lanes": facts.get("lanes", {}), "events": facts.get("events", {})}
         body["advance"] = facts.get("advance", {}) if verdict.row.advances else {}

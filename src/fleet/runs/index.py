@@ -65,7 +65,7 @@ def _place(index: Index, run: str, record: Record) -> None:
 
 def _count(index: Index, body: Body) -> None:
     row = OUTCOMES.get(str(body.get("outcome")))
-    if row is None or not row.fault or body.get("advance"):
+    if row is None or not row.fault or body.get("counts_as_ok"):
         return
     lanes, events = body.get("lanes"), body.get("events")
     if isinstance(lanes, dict) and isinstance(events, dict):

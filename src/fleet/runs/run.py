@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fleet.records import Body, Place, Record
+from fleet.runs.outcome import OUTCOMES, Outcome, Verdict
 
 SHORT_ID = 13  # characters of a time-ordered id that hold its whole millisecond
 
@@ -35,6 +36,7 @@ class Run:
         advance: where its lanes move to, empty unless its outcome advances.
         caught_up: it stood for slots that were missed.
         limit_until: epoch seconds at which the usage limit it met ends.
+        counts_as_ok: with denied tools, yet it left what it should or reported.
     """
 
     id: str
@@ -59,6 +61,14 @@ class Run:
     advance: Mapping[str, Place] = field(default_factory=dict)
     caught_up: bool = False
     limit_until: float | None = None
+    counts_as_ok: bool = False
+
+    @property
+    def row(self) -> Outcome | None:
+        """The row of the outcome table that holds for it; None while it runs."""
+        if self.outcome not in OUTCOMES:
+            return None
+        return Verdict(self.outcome, counts_as_ok=self.counts_as_ok).row
 
     @property
     def ref(self) -> str:
@@ -101,7 +111,8 @@ class Run:
 _SAID = {"started": ("slot", "attempt", "by", "caught_up"), "report": ("next", "idle")}
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
-    *("events_shown", "shown", "denials", "advance", "limit_until"),
+    *("events_shown", "shown", "denials", "advance", "limit_until", "counts_as_ok"),
+    "counts_as_ok",
 )
 
 
