@@ -1,0 +1,358 @@
+"""Channels: agents and people post, answer, react and pin; members only.
+
+Reading moves no lane; what a run has read counts when it succeeded, see `digest`.
+"""
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from fleet.alerts import raise_alert
+from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
+from fleet.logs import record_at
+from fleet.records import Body, Draft, Record
+from fleet.talk import reading
+from fleet.talk.board import Board, board
+from fleet.talk.limits import limits
+from fleet.talk.messages import (
+    KINDS,
+    MAX_TEXT,
+    Message,
+    Reaction,
+    check_text,
+    message_json,
+    parse_ref,
+    stream_of,
+)
+from fleet.talk.reading import Digest
+from fleet.text import suggest
+
+if TYPE_CHECKING:
+    from fleet.config.model import Channel, HomeConfig
+    from fleet.cursors import Cursors
+    from fleet.identity import Author
+    from fleet.ports import Cache, Store
+
+__all__ = ["KINDS", "MAX_TEXT", "Board", "Digest", "Message", "Reaction", "Talk", "message_json"]
+
+
+class Talk:
+    """The channels of one home.
+
+    Every method that names a channel or a message may raise `Unknown`, there is none, and
+    `NotAllowed`, the author is an agent and no member; the operator may go anywhere.
+    """
+
+    def __init__(
+        self, store: "Store", cache: "Cache", config: "HomeConfig", cursors: "Cursors"
+    ) -> None:
+        self._store = store
+        self._cache = cache
+        self._config = config
+        self._cursors = cursors
+
+    # Writing ---------------------------------------------------------------------------------
+
+    def post(
+        self,
+        author: "Author",
+        channel: str,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        pin: bool = False,
+        key: str | None = None,
+    ) -> Record:
+        """Add a message, durable when it returns.
+
+        Args:
+            author: who says it; its run's limits apply.
+            channel: where.
+            text: at most `MAX_TEXT` bytes of UTF-8, kept as it is.
+            reply_to: reference of the message it answers, in the same channel.
+            pin: pin it at once.
+            key: the caller's id: repeated with the same message it is the first record again.
+
+        Raises:
+            Rejected: blank, too long, not valid Unicode, one pin too many, an answer across
+                channels, or `key` stands for another message.
+            TryAgain: the run's posts or the thread's turns are used up.
+        """
+        here = self._channel(author, channel)
+        check_text(text)
+        parent = self._post(here.id, reply_to) if reply_to is not None else None
+        thread = self._thread(here.id, parent) if parent else None
+        self._check_posts(author)
+        if thread is not None:
+            self._check_turns(author, here.id, thread)
+        if pin:
+            self._check_pins(here)
+        body: Body = {
+            "op": "post",
+            "from_agent": author.name,
+            "text": text,
+            "reply_to": parent.ref if parent else None,
+            "thread": thread,
+            "pin": pin,
+            "run": author.run,
+        }
+        if thread is not None:
+            body["events"] = self._store.head("events")
+        return self._append(author, here.id, body, key, ("from_agent", "text", "reply_to", "pin"))
+
+    def react(self, author: "Author", ref: str, kind: str) -> Record:
+        """Say `agree`, `disagree` or `important` to a message; once for each agent and kind.
+
+        Raises:
+            Rejected: another kind.
+        """
+        channel, seq = self._message(author, ref)
+        if kind not in KINDS:
+            near = suggest(kind, KINDS) or f"say {', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            raise Rejected(f"{kind!r} is no reaction", near)
+        body: Body = {
+            "op": "react",
+            "from_agent": author.name,
+            "target": seq,
+            "kind": kind,
+            "run": author.run,
+        }
+        key = f"react/{author.name}/{seq}/{kind}"
+        return self._append(author, channel, body, key, ("from_agent", "target", "kind"))
+
+    def pin(self, author: "Author", ref: str) -> Record:
+        """Pin a message: it stays in every digest until it is unpinned.
+
+        Raises:
+            Rejected: the channel has as many pins as it may have; the oldest is named.
+        """
+        channel, seq = self._message(author, ref)
+        at_hand = self.board(channel)
+        if seq not in at_hand.pins:
+            self._check_pins(self._config.channels[channel])
+        body: Body = {"op": "pin", "from_agent": author.name, "target": seq, "run": author.run}
+        if at_hand.find(seq) is None:
+            body["message"] = _carried(self.get(author, ref))
+        return self._append(author, channel, body, None, None)
+
+    def unpin(self, author: "Author", ref: str) -> Record:
+        """Take a pin back; the message stays where it is in the log."""
+        channel, seq = self._message(author, ref)
+        body: Body = {"op": "unpin", "from_agent": author.name, "target": seq, "run": author.run}
+        return self._append(author, channel, body, None, None)
+
+    def carry_pins(self, author: "Author", channel: str, below: int) -> list[Record]:
+        """Repeat the pins of messages below number `below`, so that trimming loses none.
+
+        Repeating it changes nothing.
+        """
+        here = self._channel(author, channel)
+        carried: list[Record] = []
+        for message in self.board(here.id).messages:
+            if message.pinned and message.seq < below:
+                body: Body = {
+                    "op": "pin",
+                    "from_agent": author.name,
+                    "target": message.seq,
+                    "run": author.run,
+                    "message": _carried(message),
+                }
+                key = f"carry/{message.seq}/{below}"
+                carried.append(self._append(author, here.id, body, key, ("target",)))
+        return carried
+
+    # Reading ---------------------------------------------------------------------------------
+
+    def channels(self, author: "Author") -> list["Channel"]:
+        """The channels that the author may read and post in, by id."""
+        everywhere = not self._is_agent(author)
+        return [
+            channel
+            for _, channel in sorted(self._config.channels.items())
+            if everywhere or channel.admits(author.name)
+        ]
+
+    def get(self, author: "Author", ref: str) -> Message:
+        """One message, whole."""
+        channel, seq = self._message(author, ref)
+        at_hand = self.board(channel)
+        found = at_hand.find(seq)
+        if found is None:
+            post = self._post(channel, ref)
+            found = reading.messages_of(self._store, at_hand, [post])[0]
+        return found
+
+    def read(
+        self,
+        author: "Author",
+        channel: str,
+        *,
+        unread_after: int | None = None,
+        since_seq: int | None = None,
+        thread: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        limit: int = 50,
+    ) -> list[Message]:
+        """At most `limit` messages, oldest first. Moves no lane.
+
+        The newest ones without any of `unread_after`, `since_seq` and `since`; with one of them
+        the oldest from there, so that one can page on, however old they are.
+
+        Args:
+            author: who reads.
+            channel: where.
+            unread_after: only above this number and not the author's own.
+            since_seq: only above this number (what `-f` follows).
+            thread: only the thread of this message: the newest of it, with nothing else given.
+            since: not stamped before (epoch seconds).
+            until: not stamped after (epoch seconds).
+            limit: how many.
+        """
+        here = self._channel(author, channel)
+        if thread is not None:
+            post = self._post(here.id, thread)
+            posts = reading.thread_posts(self._store, here.id, post, limit)
+        elif unread_after is None and since_seq is None and since is None:
+            posts = reading.newest_posts(self._store, here.id, limit, until)
+        else:
+            after = max(unread_after or 0, since_seq or 0)
+            found = reading.posts_from(self._store, here.id, after, since, until)
+            own = author.name if unread_after is not None else None
+            others = (post for post in found if own is None or post.body["from_agent"] != own)
+            posts = list(islice(others, limit))
+        return reading.messages_of(self._store, self.board(here.id), posts)
+
+    def board(self, channel: str) -> Board:
+        """The channel as it stands now, for fleet itself: it asks for no author."""
+        keep = self._config.channels[self._known(channel)].keep
+        return board(self._store, self._cache, channel, keep)
+
+    def digest(self, agent: str, channel: str, after: int, limit: int) -> Digest:
+        """What `agent`, which has read up to number `after`, is told of the channel.
+
+        Every pinned message, then the newest `limit` unread ones. Changes nothing; what its
+        `upto` counts is made durable first.
+        """
+        self._admit(self._config.channels[self._known(channel)], agent)
+        here = self.board(channel)
+        if here.place.seq > after:
+            self._store.sync(stream_of(channel))
+        return reading.digest(self._store, here, agent, after, limit)
+
+    # Rights and limits -----------------------------------------------------------------------
+
+    def _is_agent(self, author: "Author") -> bool:
+        return author.agent or author.name in self._config.agents
+
+    def _known(self, channel: str) -> str:
+        known = tuple(sorted(self._config.channels))
+        if channel not in known:
+            near = suggest(channel, known) or "fleet channels"
+            raise Unknown(f"there is no channel {channel!r}", near)
+        return channel
+
+    def _channel(self, author: "Author", channel: str) -> "Channel":
+        here = self._config.channels[self._known(channel)]
+        if self._is_agent(author):
+            self._admit(here, author.name)
+        return here
+
+    def _admit(self, channel: "Channel", agent: str) -> None:
+        if not channel.admits(agent):
+            own = [one.id for one in self._config.channels.values() if one.admits(agent)]
+            raise NotAllowed(
+                f"{agent} is no member of {channel.id}",
+                f"its channels are {', '.join(sorted(own)) or 'none'}",
+            )
+
+    def _message(self, author: "Author", ref: str) -> tuple[str, int]:
+        """Channel and number of a message that the author may see."""
+        channel, seq = parse_ref(ref)
+        here = self._channel(author, channel)
+        gone = record_at(self._store, stream_of(here.id), seq) is None
+        if gone and self.board(here.id).find(seq):
+            return here.id, seq  # trimmed, but a pin carries it
+        return here.id, self._post(here.id, ref).seq
+
+    def _post(self, channel: str, ref: str) -> Record:
+        """The `post` record that `ref` names in `channel`."""
+        named, seq = parse_ref(ref)
+        if named != channel:
+            raise Rejected(f"{ref} is not in {channel}", f"answer it in {named}")
+        record = record_at(self._store, stream_of(channel), seq)
+        if record is None or record.body.get("op") != "post":
+            raise Unknown(f"there is no message {ref}", f"fleet read {channel}")
+        return record
+
+    def _thread(self, channel: str, parent: Record) -> str:
+        """Reference of the first message of the thread that `parent` belongs to."""
+        named = parent.body.get("thread")
+        if isinstance(named, str):
+            return named
+        passed = reading.first_of_thread(self._store, channel, parent)
+        return f"{channel}#{min(passed)}"
+
+    def _check_posts(self, author: "Author") -> None:
+        if author.run is None:
+            return
+        turns, most = self._config.limits.turns_per_thread, self._config.limits.posts_per_run
+        count = sum(
+            limits(self._store, self._cache, channel.id, turns).posted_by(author.run)
+            for channel in self.channels(author)
+        )
+        if count >= most:
+            raise TryAgain(
+                f"run {author.run} has posted {count} messages, the limit of limits.posts_per_run",
+                "go on in the next run",
+            )
+
+    def _check_turns(self, author: "Author", channel: str, thread: str) -> None:
+        turns = self._config.limits.turns_per_thread
+        if author.run is None:
+            return
+        counted = limits(self._store, self._cache, channel, turns)
+        if not counted.used_up(self._store, thread, author.name, turns):
+            return
+        raise_alert(
+            self._store,
+            kind="loop",
+            subject=thread,
+            what=f"agents answered each other {turns} times in {thread} with nothing new",
+            done="further answers there wait for a person or an event from outside",
+            fix=f"fleet read {channel} --thread {thread}",
+            key=f"loop/{thread}/{counted.state['threads'][thread]['heads'][-1]}",
+        )
+        raise TryAgain(
+            f"loop limit: {turns} turns in the thread of {thread} with nothing new from outside",
+            "leave it to a person, who has an alert",
+        )
+
+    def _check_pins(self, channel: "Channel") -> None:
+        pins = self.board(channel.id).pins
+        if len(pins) >= channel.max_pins:
+            raise Rejected(
+                f"{channel.id} has {len(pins)} pinned messages, its max_pins",
+                f"unpin the oldest first: fleet unpin {channel.id}#{pins[0]}",
+            )
+
+    def _append(
+        self,
+        author: "Author",
+        channel: str,
+        body: Body,
+        key: str | None,
+        same: tuple[str, ...] | None,
+    ) -> Record:
+        if author.by is not None:
+            body["by"] = author.by
+        draft = Draft(body, key=key, same=("op", *same) if same else None)
+        return self._store.append(stream_of(channel), [draft])[0]
+
+
+def _carried(message: Message) -> Body:
+    """What a pin says of a message that the board or the log no longer has."""
+    known = message_json(message)
+    return {
+        name: known[name]
+        for name in ("seq", "id", "at", "from_agent", "text", "reply_to", "reactions")
+    }

@@ -1,0 +1,139 @@
+"""Messages out of a channel's log: a range, the newest, a thread, a digest's unread ones.
+
+Membership is the caller's business; nothing here moves a lane.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fleet.logs import between, newest, place_before, record_at
+from fleet.ports import Store
+from fleet.records import Place, Record, Sieve, wall_of
+from fleet.talk.board import Board, overlaid
+from fleet.talk.messages import Message, seq_in, stream_of
+
+_POSTS = Sieve({"op": frozenset({"post"})})
+_LATER = Sieve({"op": frozenset({"react", "pin", "unpin"})})
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What an agent is told of a channel.
+
+    Attributes:
+        channel: its id.
+        messages: the pinned ones, then the newest unread ones, each oldest first.
+        new: numbers of those in `messages` that are unread.
+        unread: how many messages of others came after the agent's place.
+        not_shown: how many of them are not in `messages`.
+        upto: the place that the agent's lane passes to when its run succeeds.
+    """
+
+    channel: str
+    messages: tuple[Message, ...]
+    new: frozenset[int]
+    unread: int
+    not_shown: int
+    upto: Place
+
+
+def digest(store: Store, board: Board, agent: str, after: int, limit: int) -> Digest:
+    """The digest of `board` for `agent`, which has read up to number `after`."""
+    pinned = [message for message in board.messages if message.pinned]
+    at_hand = [
+        message for message in board.messages if message.seq > after and message.from_agent != agent
+    ]
+    unread = [message for message in at_hand if not message.pinned]
+    shown = unread[max(0, len(unread) - limit) :]
+    new = {message.seq for message in at_hand if message.pinned or message in shown}
+    count = len(at_hand) + _older(store, board, agent, after)
+    return Digest(
+        channel=board.channel,
+        messages=(*pinned, *shown),
+        new=frozenset(new),
+        unread=count,
+        not_shown=count - len(new),
+        upto=board.place,
+    )
+
+
+def _older(store: Store, board: Board, agent: str, after: int) -> int:
+    """How many unread messages are no longer on the board."""
+    if after >= board.complete_after:
+        return 0
+    older = between(store, stream_of(board.channel), after, board.complete_after, sieve=_POSTS)
+    here = {message.seq for message in board.messages}
+    return sum(
+        record.body.get("from_agent") != agent and record.seq not in here for record in older
+    )
+
+
+def newest_posts(store: Store, channel: str, limit: int, until: float | None) -> list[Record]:
+    """The newest `limit` posts, oldest first, stamped not after `until` (epoch seconds)."""
+    stream = stream_of(channel)
+    upper = _upper(store, stream, until)
+    return newest(store, stream, upper, limit, _is_post, _POSTS)
+
+
+def posts_from(
+    store: Store, channel: str, after: int, since: float | None, until: float | None
+) -> Iterator[Record]:
+    """Every post with a number above `after`, stamped in [since, until], oldest first."""
+    stream = stream_of(channel)
+    if since is not None:
+        after = max(after, place_before(store, stream, since).seq)
+    for record in between(store, stream, after, _upper(store, stream, until), sieve=_POSTS):
+        if since is None or wall_of(record.at) >= since:
+            yield record
+
+
+def _upper(store: Store, stream: str, until: float | None) -> int:
+    if until is None:
+        return store.head(stream)
+    return place_before(store, stream, until + 0.001).seq
+
+
+def _is_post(record: Record) -> bool:
+    return record.body.get("op") == "post"
+
+
+def first_of_thread(store: Store, channel: str, record: Record) -> set[int]:
+    """The numbers on the way up from `record` to its thread's first message, itself included.
+
+    A parent that is missing, or that was passed already, ends the way.
+    """
+    passed = {record.seq}
+    above: Record | None = record
+    while above is not None:
+        seq = seq_in(channel, above.body.get("reply_to"))
+        if seq is None or seq in passed:
+            break
+        above = record_at(store, stream_of(channel), seq)
+        if above is not None and _is_post(above):
+            passed.add(seq)
+        else:
+            break
+    return passed
+
+
+def thread_posts(store: Store, channel: str, record: Record, limit: int) -> list[Record]:
+    """The thread that `record` belongs to, its newest `limit` posts, oldest first."""
+    stream = stream_of(channel)
+    members = first_of_thread(store, channel, record)
+    found: list[Record] = []
+    for post in between(store, stream, min(members) - 1, store.head(stream), sieve=_POSTS):
+        if post.seq in members or seq_in(channel, post.body.get("reply_to")) in members:
+            members.add(post.seq)
+            found.append(post)
+    return found[max(0, len(found) - limit) :]
+
+
+def messages_of(store: Store, board: Board, posts: list[Record]) -> list[Message]:
+    """The messages of `posts` as they stand now, with their reactions."""
+    at_hand = {message.seq: message for message in board.messages}
+    old = [post for post in posts if post.seq not in at_hand]
+    if old:
+        stream = stream_of(board.channel)
+        later = between(store, stream, old[0].seq, store.head(stream), sieve=_LATER)
+        at_hand |= {message.seq: message for message in overlaid(board.channel, old, list(later))}
+    return [at_hand[post.seq] for post in posts]
