@@ -1,0 +1,223 @@
+"""Facts about the system's processes (who is alive, whose child, of which run) and their end.
+
+Standard library only. It knows pids and signals, nothing of agents, homes or records. Linux reads
+/proc; elsewhere the same questions are put to `ps` and `sysctl`, as well as these can answer.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+RUN_VARIABLE = "FLEET_RUN_ID"
+"""The environment variable that marks every process of a run."""
+
+_LINUX = sys.platform.startswith("linux")
+_PAUSE = 0.02  # seconds between two looks at processes that were just killed
+
+
+class Process(NamedTuple):
+    """One line of the process table.
+
+    Attributes:
+        pid: its number.
+        parent: its parent's number.
+        group: its process group's number.
+        start: when it started: clock ticks since boot on Linux, seconds since the epoch elsewhere.
+        zombie: True when it has ended and nobody has waited for it.
+    """
+
+    pid: int
+    parent: int
+    group: int
+    start: int
+    zombie: bool
+
+
+def boot_id() -> str:
+    """What names this boot of this machine; "" where the system does not say."""
+    if _LINUX:
+        try:
+            return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+        except OSError:
+            return ""
+    return _answer("sysctl", "-n", "kern.bootsessionuuid").strip()
+
+
+def find(pid: int) -> Process | None:
+    """The process `pid`, None when there is none."""
+    if _LINUX:
+        return _from_proc(pid)
+    return next(iter(_from_ps("-p", str(pid))), None)
+
+
+def start_time(pid: int) -> int | None:
+    """When process `pid` started (unit: see `Process.start`), None when there is none."""
+    process = find(pid)
+    return process.start if process else None
+
+
+def is_alive(pid: int, start: int | None, boot: str) -> bool:
+    """Whether the process of that pid, start time and boot still runs; a zombie does not."""
+    if pid <= 0 or boot != boot_id():
+        return False
+    process = find(pid)
+    return process is not None and not process.zombie and process.start == start
+
+
+def send(pid: int, start: int | None, boot: str, sig: int) -> bool:
+    """Signal exactly that process; False when it is gone or its number names another one now."""
+    if not is_alive(pid, start, boot):
+        return False
+    return bool(_kill([pid], sig))
+
+
+def table() -> dict[int, Process]:
+    """Every process there is now, by pid."""
+    if not _LINUX:
+        return {process.pid: process for process in _from_ps("-A")}
+    found = (_from_proc(pid) for pid in _pids())
+    return {process.pid: process for process in found if process}
+
+
+def descendants(pid: int, within: dict[int, Process] | None = None) -> set[int]:
+    """Children of `pid`, their children and so on, without `pid`; zombies left out.
+
+    `within` is a `table()` to look in; without it a new one is taken.
+    """
+    processes = table() if within is None else within
+    children: dict[int, list[int]] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process.pid)
+    seen: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        new = [child for child in children.get(waiting.pop(), ()) if child not in seen]
+        seen.update(new)
+        waiting.extend(new)
+    return {one for one in seen - {pid} if not processes[one].zombie}
+
+
+def ancestors(pid: int) -> set[int]:
+    """The parent of `pid`, its parent and so on, without `pid`."""
+    seen: set[int] = set()
+    process = find(pid)
+    while process and process.parent > 0 and process.parent not in seen:
+        seen.add(process.parent)
+        process = find(process.parent)
+    return seen
+
+
+def with_run_id(run: str) -> set[int]:
+    """Every process that was started with `FLEET_RUN_ID=<run>`, but this one and its ancestors.
+
+    Sees what this user may see; a process that was started with another environment is missed.
+    """
+    wanted = f"{RUN_VARIABLE}={run}".encode()
+    found = _marked_in_proc(wanted) if _LINUX else _marked_in_ps(wanted.decode())
+    return found - {os.getpid()} - ancestors(os.getpid()) if found else found
+
+
+def kill_all(
+    find_them: Callable[[], Iterable[int]],
+    *,
+    within: float,
+    reap: Callable[[], None] = lambda: None,
+) -> tuple[set[int], set[int]]:
+    """SIGKILL what `find_them` returns, again and again, until it returns nothing.
+
+    Args:
+        find_them: the pids to end; asked anew after each round, so that children born meanwhile
+            are found.
+        within: seconds after which it gives up (a process may hang in the kernel).
+        reap: called after each round, for a caller whose own children are among them.
+
+    Returns:
+        The pids that were killed, and those that were still there at the end (normally none).
+    """
+    deadline = time.monotonic() + within
+    killed: set[int] = set()
+    while left := set(find_them()):
+        killed |= _kill(left, signal.SIGKILL)
+        reap()
+        if time.monotonic() >= deadline:
+            return killed, left
+        time.sleep(_PAUSE)
+    return killed, set()
+
+
+def send_all(pids: Iterable[int], sig: int) -> None:
+    """Send `sig` to each of `pids`; those that are gone, or another user's, are passed over."""
+    _kill(pids, sig)
+
+
+def _kill(pids: Iterable[int], sig: int) -> set[int]:
+    reached = set()
+    for pid in pids:
+        try:
+            os.kill(pid, sig)
+        except (ProcessLookupError, PermissionError):
+            continue
+        reached.add(pid)
+    return reached
+
+
+# Linux -----------------------------------------------------------------------------------------
+
+
+def _from_proc(pid: int) -> Process | None:
+    try:
+        line = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    # The name stands in parentheses and may hold anything, so fields are counted from the last one.
+    fields = line[line.rindex(b")") + 2 :].split()
+    parent, group, threads, start = (int(fields[index]) for index in (1, 2, 17, 19))
+    # With its first thread gone and others at work a process looks like a zombie and is none.
+    return Process(pid, parent, group, start, zombie=fields[0] in b"ZX" and threads <= 1)
+
+
+def _pids() -> Iterable[int]:
+    return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal())
+
+
+def _marked_in_proc(wanted: bytes) -> set[int]:
+    found = set()
+    for pid in _pids():
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:
+            continue
+        if wanted in environment.split(b"\0"):
+            found.add(pid)
+    return found
+
+
+# Elsewhere -------------------------------------------------------------------------------------
+
+
+def _from_ps(*which: str) -> Iterable[Process]:
+    for line in _answer("ps", *which, "-o", "pid=,ppid=,pgid=,state=,lstart=").splitlines():
+        pid, parent, group, state, *started = line.split()
+        start = int(time.mktime(time.strptime(" ".join(started), "%a %b %d %H:%M:%S %Y")))
+        yield Process(int(pid), int(parent), int(group), start, zombie=state.startswith("Z"))
+
+
+def _marked_in_ps(wanted: str) -> set[int]:
+    lines = _answer("ps", "-A", "-E", "-ww", "-o", "pid=,command=").splitlines()
+    return {int(line.split()[0]) for line in lines if wanted in line.split()[1:]}
+
+
+def _answer(*argv: str) -> str:
+    """What a system tool prints, "" when it cannot; in the C locale, for its dates."""
+    import subprocess  # only here: a hot path that asks for the boot id does without it
+
+    environment = {**os.environ, "LC_ALL": "C"}
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False, env=environment)
+    except OSError:
+        return ""
+    return done.stdout
