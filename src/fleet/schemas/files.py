@@ -66,10 +66,13 @@ def read(path: Path) -> bytes:
         if path.is_symlink():
             raise BadHome(f"{path.name} is a symlink", "put the file itself there") from None
         raise BadHome(f"{path.name} cannot be read", os.strerror(fault.errno or 0)) from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - it is open already
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise BadHome(f"{path.name} is no regular file", "put a JSON Schema there")
-        data = file.read(MAX_FILE + 1)
+        with open(handle, "rb", closefd=False) as file:  # noqa: PTH123 - it is open already
+            data = file.read(MAX_FILE + 1)
+    finally:
+        os.close(handle)
     if len(data) > MAX_FILE:
         raise BadHome(f"{path.name} has more than {MAX_FILE >> 10} KiB", "shorten the schema")
     return data
