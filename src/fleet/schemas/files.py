@@ -69,7 +69,7 @@ def read(path: Path) -> bytes:
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise BadHome(f"{path.name} is no regular file", "put a JSON Schema there")
-        with open(handle, "rb", closefd=False) as file:  # noqa: PTH123 - it is open already
+        with open(handle, "rb", closefd=False) as file:
             data = file.read(MAX_FILE + 1)
     finally:
         os.close(handle)
