@@ -10,10 +10,11 @@ first. A schedule for every hour follows the clock as it runs.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import NamedTuple, Protocol
+from zlib import crc32
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -115,6 +116,23 @@ def next_after(schedule: Schedule, after: datetime, zone: ZoneInfo) -> datetime 
         return _next_on_grid(schedule.every, schedule.offset, moment).astimezone(zone)
     found = _next_by_clock(_read(schedule.cron or ""), moment, zone)
     return found.astimezone(zone) if found else None
+
+
+def slots(schedules: Sequence[Schedule], after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
+    """The slots of several schedules together, later than `after`, in order, each once."""
+    upcoming = [next_after(schedule, after, zone) for schedule in schedules]
+    while due := [slot for slot in upcoming if slot is not None]:
+        nearest = min(due)
+        yield nearest
+        upcoming = [
+            next_after(schedule, nearest, zone) if slot == nearest else slot
+            for schedule, slot in zip(schedules, upcoming, strict=True)
+        ]
+
+
+def jitter(name: str, most: float) -> timedelta:
+    """The share of `most` seconds by which `name` wakes late: the same after every restart."""
+    return timedelta(seconds=most * (crc32(name.encode()) % 1000) / 1000)
 
 
 def _next_on_grid(every: float, offset: float, after: datetime) -> datetime:

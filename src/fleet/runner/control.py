@@ -1,0 +1,96 @@
+"""What a person does to the runner and its agents: pause, resume, halt, stop."""
+
+import signal
+import time
+
+from fleet import identity, processes
+from fleet.controls import FLEET
+from fleet.errors import Down, TryAgain, Unknown
+from fleet.identity import Author
+from fleet.runner import lead, settle
+from fleet.runner.live import stop_keeper
+from fleet.text import suggest
+from fleet.wiring import Fleet
+
+
+def pause(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
+    """Nothing of `agent` (None: of nobody) starts by schedule until `resume`; returns the line.
+
+    Raises:
+        NotAllowed: the author is a run.
+        Unknown: no such agent.
+    """
+    identity.require_operator(author, "pause")
+    scope = _scope(fleet, agent)
+    fleet.controls.set(scope, "paused", by=author.name, reason=reason)
+    return f"paused {_name(scope)}: nothing starts by schedule until fleet resume{_of(scope)}"
+
+
+def resume(fleet: Fleet, author: Author, agent: str | None) -> str:
+    """Take pause and halt back; returns the line. Raises as `pause`."""
+    identity.require_operator(author, "resume")
+    scope = _scope(fleet, agent)
+    if fleet.controls.clear(scope):
+        return f"resumed {_name(scope)}"
+    held = fleet.controls.of(agent) if agent else None
+    if held and (held.paused or held.halted):
+        return f"{agent} has no pause of its own; everybody is held: fleet resume"
+    return f"{_name(scope)} was not paused"
+
+
+def halt(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
+    """Pause, and stop what runs, with or without a runner; returns the line. Raises as `pause`."""
+    identity.require_operator(author, "halt")
+    scope = _scope(fleet, agent)
+    fleet.controls.set(scope, "halted", by=author.name, reason=reason)
+    stopped = [run.id for run in fleet.runs.open(agent) if stop_keeper(fleet, run.id)]
+    settle.settle_stopped(fleet, stopped)
+    what = f"stopped {', '.join(stopped)}" if stopped else "nothing was running"
+    return f"halted {_name(scope)}: {what}; nothing starts until fleet resume{_of(scope)}"
+
+
+def stop(fleet: Fleet, author: Author, *, drain: bool) -> str:
+    """Stop the runner as SIGTERM does, or with `drain` once what runs has ended; returns the line.
+
+    Raises:
+        Down: no runner is alive on this home.
+    """
+    identity.require_operator(author, "stop")
+    leader = lead.leader(fleet.store)
+    if leader is None:
+        raise Down("no runner is alive on this home", "fleet up starts one")
+    word = signal.SIGUSR1 if drain else signal.SIGTERM
+    processes.send_all([leader.pid], word)
+    return f"told runner {leader.pid} to {'drain' if drain else 'stop'}"
+
+
+def end_leader(fleet: Fleet) -> None:
+    """Stop the runner that leads, if there is one, and wait until it has gone.
+
+    Raises:
+        TryAgain: it has not gone within the longest grace and a margin.
+    """
+    leader = lead.leader(fleet.store)
+    if leader is None:
+        return
+    processes.send_all([leader.pid], signal.SIGTERM)
+    longest = max((agent.grace for agent in fleet.config.agents.values()), default=0.0)
+    deadline = time.monotonic() + longest + settle.STOP_MARGIN
+    while lead.leader(fleet.store) is not None:
+        if time.monotonic() > deadline:
+            raise TryAgain(f"runner {leader.pid} does not stop", "try again, or end it yourself")
+        time.sleep(0.1)
+
+
+def _scope(fleet: Fleet, agent: str | None) -> str:
+    if agent is not None and agent not in fleet.config.agents:
+        raise Unknown(f"there is no agent {agent!r}", suggest(agent, list(fleet.config.agents)))
+    return agent or FLEET
+
+
+def _name(scope: str) -> str:
+    return "every agent" if scope == FLEET else scope
+
+
+def _of(scope: str) -> str:
+    return "" if scope == FLEET else f" {scope}"

@@ -1,0 +1,93 @@
+"""What to do about the due slots of one agent: a pure function, no clock, no store, no process."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+START = "start"
+LATE = timedelta(
+    seconds=60
+)  # a slot noticed later than this was missed by nobody's watch: catch-up
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One due instant of one agent.
+
+    Attributes:
+        name: its instant in UTC, the name under which it is taken and recorded.
+        due: the instant with jitter.
+        noticed: when a runner first saw that it was due.
+        attempt: 1, or more for a retry.
+        run: the id of the run that took it; "" while nobody has.
+    """
+
+    name: str
+    due: datetime
+    noticed: datetime
+    attempt: int = 1
+    run: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What is known about one agent at the moment of the decision.
+
+    `paused`, `halted` are "" or the line that says who, when and why.
+    """
+
+    stopping: bool = False
+    halted: str = ""
+    paused: str = ""
+    running: str = ""  # the id of the agent's live run
+    runs_today: int = 0
+    max_runs_per_day: int | None = None
+    catch_up: timedelta = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a slot: `START`, or a reason of the outcome table; `detail` is for people."""
+
+    slot: Slot
+    result: str
+    detail: str = ""
+    caught_up: bool = False
+
+
+def decide(slots: Sequence[Slot], situation: Situation) -> list[Decision]:
+    """Settle every slot in `slots` (oldest first, none taken yet) but at most the newest.
+
+    Older slots are coalesced into the newest, so after any stall an agent runs once. Returns one
+    decision a slot, in order; `START` still needs a place under the concurrency cap.
+    """
+    if not slots:
+        return []
+    refusal = _refusal(situation)
+    if refusal:
+        return [Decision(slot, *refusal) for slot in slots]
+    newest = slots[-1]
+    older = [Decision(slot, "coalesced", f"into {newest.name}") for slot in slots[:-1]]
+    return [*older, _newest(newest, situation)]
+
+
+def _refusal(situation: Situation) -> tuple[str, str] | None:
+    if situation.stopping:
+        return "stopping", "the runner was told to stop"
+    if situation.halted:
+        return "halted", situation.halted
+    if situation.paused:
+        return "paused", situation.paused
+    return None
+
+
+def _newest(slot: Slot, situation: Situation) -> Decision:
+    late = slot.noticed - slot.due
+    if late > situation.catch_up:
+        return Decision(slot, "missed", f"nobody was watching; noticed {late} late")
+    if situation.running:
+        return Decision(slot, "skipped_overlap", f"run {situation.running} was still going")
+    cap = situation.max_runs_per_day
+    if cap is not None and situation.runs_today >= cap:
+        return Decision(slot, "daily_runs", f"{situation.runs_today} of {cap} runs today")
+    return Decision(slot, START, caught_up=late > LATE)

@@ -1,0 +1,185 @@
+"""What becomes of a run that is over: outcome, record, lanes, claims, dead letters.
+
+Everything here may be repeated, by any process: the first end on record stands, lanes move to a
+maximum, claims are released once. The order is record, lanes, claims, so that an agent whose claim
+is free has its outcome on record.
+"""
+
+import time
+from collections.abc import Collection
+from datetime import datetime
+from pathlib import Path
+from typing import cast
+
+from fleet import identity, processes
+from fleet.alerts import raise_alert
+from fleet.config.model import Agent, Expects
+from fleet.records import Body, Sieve, rfc3339
+from fleet.runner.live import keeper_alive, read_json, whole
+from fleet.runs import Run
+from fleet.runs.judge import judge_claude, judge_command
+from fleet.runs.outcome import OUTCOMES, Left, Verdict, settle_expectations
+from fleet.runs.run import places_body, places_of
+from fleet.wiring import Fleet
+
+NOTHING = Expects()
+DEAD_AFTER = 5  # failed attempts after which an event is set aside
+FAILING_AFTER = 3  # failures in a row after which a person is told
+STOP_MARGIN = 5.0  # seconds beyond an agent's grace until a stopped run must have its exit.json
+
+
+def settle_stopped(fleet: Fleet, runs: Collection[str]) -> None:
+    """Wait until the stopped `runs` are over (their grace, and a margin) and settle them."""
+    for run in (fleet.runs.find(run) for run in runs):
+        agent = fleet.config.agents.get(run.agent)
+        deadline = time.monotonic() + (agent.grace if agent else 0) + STOP_MARGIN
+        folder = fleet.config.run_folder(run.id)
+        while keeper_alive(folder, run.id) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        settle(fleet, run.agent, run.id)
+
+
+def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
+    """Settle every open run whose keeper is gone; the runs that live come back.
+
+    Args:
+        fleet: the home.
+        but: runs that the caller watches itself.
+    """
+    alive: list[Run] = []
+    for run in fleet.runs.open():
+        if run.id in but:
+            continue
+        if keeper_alive(fleet.config.run_folder(run.id), run.id):
+            alive.append(run)
+        else:
+            settle(fleet, run.agent, run.id)
+    return alive
+
+
+def settle(fleet: Fleet, agent: str, run: str) -> Run:
+    """Judge a run that is over, and put everything in order after it; returns it as recorded."""
+    folder = fleet.config.run_folder(run)
+    exit_ = read_json(folder / "exit.json")
+    if not exit_:
+        # Its keeper was killed: nothing supervises what is left, so nothing may be left.
+        processes.kill_all(lambda: processes.with_run_id(run), within=5.0)
+        verdict = Verdict("killed", _why_killed(folder))
+        return finish(fleet, agent, run, verdict)
+    order = read_json(folder / "keeper.json")
+    judge = judge_claude if order.get("format") == "claude" else judge_command
+    verdict = judge(exit_, folder / "stdout.jsonl", folder / "stderr.log")
+    known = fleet.config.agents.get(agent)
+    return finish(fleet, agent, run, verdict, known.expects if known else NOTHING)
+
+
+def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expects = NOTHING) -> Run:
+    """Record the end of `run`, then move lanes, release claims, end its token, set poison aside."""
+    manifest = read_json(fleet.config.run_folder(run) / "manifest.json")
+    facts = dict(cast("Body", manifest.get("facts") or {}))
+    report = fleet.runs.report_of(agent, run)
+    left = _left(fleet, agent, run, expects, manifest)
+    verdict = settle_expectations(verdict, expects, left, report)
+    advance = fleet.bus.narrowed(run, places_of(facts.get("advance")))
+    facts["advance"] = places_body(advance)
+    ended = rfc3339(fleet.store.now().wall)
+    fleet.runs.finish(agent, run, verdict, ended=ended, context=facts)
+    fleet.bus.apply_advance(agent, fleet.runs.last_ok_advance(agent))
+    release(fleet, run)
+    identity.end_token(fleet.store, run)
+    set_aside_poison(fleet, agent)
+    _tell_when_failing(fleet, agent)
+    return fleet.runs.find(run)
+
+
+def release(fleet: Fleet, run: str) -> None:
+    """Release what `run` held: its own claims (kept ones stay), its agent's, its place."""
+    fleet.claims.release_run(run)
+
+
+def set_aside_poison(fleet: Fleet, agent: str) -> None:
+    """Put events on which `DEAD_AFTER` runs failed to the dead letters; the lane passes them."""
+    if agent not in fleet.config.agents:
+        return
+    lanes = fleet.bus.lanes(agent, fleet.runs.last_ok_advance(agent))
+    attempts = fleet.runs.attempts(agent, lanes)
+    for seq in sorted(seq for seq, count in attempts.items() if count >= DEAD_AFTER):
+        record = fleet.bus.get(seq)
+        failed = [run.id for run in fleet.runs.list(agent, 20) if record.ref in run.shown]
+        fleet.bus.set_aside(agent, record, attempts[seq], failed[:DEAD_AFTER])
+
+
+def _tell_when_failing(fleet: Fleet, agent: str) -> None:
+    newest = [run for run in fleet.runs.list(agent, FAILING_AFTER + 20) if run.outcome]
+    streak: list[Run] = []
+    for run in newest:
+        row = OUTCOMES[str(run.outcome)]
+        if row.retried or not (row.fault or row.advances):
+            continue  # it says nothing about the agent
+        if run.advance or not row.fault:
+            break
+        streak.append(run)
+    if len(streak) < FAILING_AFTER:
+        return
+    last = streak[0]
+    raise_alert(
+        fleet.store,
+        kind="failing",
+        subject=agent,
+        what=f"{agent} failed {FAILING_AFTER} times in a row, last: {last.outcome} {last.reason}",
+        done="its events wait, its schedule goes on",
+        fix=f"fleet logs {agent}, fleet context {agent}",
+        key=f"failing/{agent}/{streak[-1].id}",
+    )
+
+
+def _left(fleet: Fleet, agent: str, run: str, expects: Expects, manifest: Body) -> Left:
+    """What the run left of the things that `expects` names."""
+    wanted = (*expects.any_of, *expects.all_of)
+    known = fleet.config.agents.get(agent)
+    if not wanted or known is None:
+        return Left()
+    heads = cast("Body", manifest.get("heads") or {})
+    posts = {one.post for one in wanted if one.post}
+    events = _by_run(fleet, "events", whole(heads.get("events")), run, "type")
+    began = datetime.fromisoformat(str(manifest["now"])).timestamp()
+    return Left(
+        events=frozenset(events),
+        posts=frozenset(
+            channel
+            for channel in posts
+            if _by_run(
+                fleet, f"channels/{channel}", whole(heads.get(f"channels/{channel}")), run, "op"
+            )
+        ),
+        files=frozenset(
+            one.file for one in wanted if one.file and _written(known, one.file, began)
+        ),
+    )
+
+
+def _by_run(fleet: Fleet, stream: str, after: int, run: str, name: str) -> set[str]:
+    """What field `name` says in the records of `stream` that `run` wrote after number `after`."""
+    sieve = Sieve({"run": frozenset({run})})
+    found: set[str] = set()
+    while after < fleet.store.head(stream):
+        batch = fleet.store.read(stream, after, 500, sieve=sieve)
+        found |= {str(record.body.get(name)) for record in batch.records}
+        if batch.upto <= after:
+            break
+        after = batch.upto
+    return found
+
+
+def _written(agent: Agent, pattern: str, began: float) -> bool:
+    # File systems stamp with a coarse clock: what was written in the run's first tick counts.
+    return any(path.stat().st_mtime >= began - 0.02 for path in agent.cwd.glob(pattern))
+
+
+def _why_killed(folder: Path) -> str:
+    alive = read_json(folder / "alive.json")
+    if not alive:
+        return "the runner ended before it was launched"
+    if alive.get("boot") != processes.boot_id():
+        return "the machine was restarted"
+    return "its keeper was killed; what was left of it was ended"

@@ -1,0 +1,184 @@
+"""One function's truth about every agent, run, claim, lag and alert, for every screen.
+
+It reads and computes; what a terminal makes of it, and what the runner does about it, is elsewhere.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from fleet import alerts, processes, schedules
+from fleet.config.model import Agent, HomeConfig
+from fleet.controls import Controls
+from fleet.ports import Store
+from fleet.records import Body
+from fleet.runs.outcome import OUTCOMES
+
+if TYPE_CHECKING:
+    from fleet.bus import Bus
+    from fleet.claims import Claims
+    from fleet.runs import Run, Runs
+
+OK, DEGRADED, DOWN = "ok", "degraded", "down"
+LEADER = "schedule/fleet"  # the document in which the runner says who leads
+ALERTS = 20  # newest alerts that are shown
+RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What `status` reads."""
+
+    config: HomeConfig
+    store: Store
+    bus: "Bus"
+    runs: "Runs"
+    claims: "Claims"
+    controls: Controls
+
+
+def status(sources: Sources) -> Body:
+    """The object that `status --json` prints: health, agents, running, alerts, runner, warning.
+
+    `health` is "ok", "degraded" (a broken config, or an agent whose last run was its own failure)
+    or "down" (no runner is alive). An agent's `state` is "running", "halted", "paused",
+    "disabled", "failing" or "waiting".
+    """
+    now = datetime.fromtimestamp(sources.store.now().wall, UTC)
+    open_runs = {run.agent: run for run in sources.runs.open()}
+    agents = [
+        _agent(sources, agent, open_runs.get(agent.id), now)
+        for agent in sources.config.agents.values()
+    ]
+    leader = runner(sources.store)
+    return {
+        "health": _health(sources.config, leader, agents),
+        "agents": agents,
+        "running": [run.as_json() for run in open_runs.values()],
+        "alerts": [
+            {"ref": record.ref, "at": record.at, **record.body}
+            for record in alerts.recent(sources.store, ALERTS)
+        ],
+        "runner": leader,
+        "warning": sources.config.warning,
+    }
+
+
+def runner(store: Store) -> Body:
+    """Who leads: {alive, pid, since}; alive only if pid, start time and boot match."""
+    note = (store.get(LEADER)[0] or {}).get("runner")
+    said = note if isinstance(note, dict) else {}
+    alive = bool(said) and processes.is_alive(said["pid"], said["start"], said["boot"])
+    return {"alive": alive, "pid": said.get("pid"), "since": said.get("since")}
+
+
+def health(sources: Sources) -> str:
+    """The word of `status` alone: what awareness says about the system."""
+    failing = any(
+        _failed(last)
+        for agent in sources.config.agents
+        if (last := sources.runs.last_ended(agent)) is not None
+    )
+    return DEGRADED if failing or sources.config.warning else OK
+
+
+def next_due(agent: Agent, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """The agent's next due instant (nominal plus its jitter) after `after`; None without one."""
+    late = schedules.jitter(agent.id, agent.jitter)
+    nominal = next(schedules.slots(agent.schedule, after - late, zone), None)
+    return nominal + late if nominal else None
+
+
+def upcoming(
+    config: HomeConfig, controls: Controls, start: datetime, days: float
+) -> Iterator[Body]:
+    """The slots due within `days` after `start`, in order: {agent, slot, due, reason}.
+
+    `slot` is nominal, `due` with jitter, both RFC 3339 in the home's zone; `reason` is "schedule",
+    or what would hold the slot back as things stand.
+    """
+    zone = ZoneInfo(config.timezone)
+    end = start + timedelta(days=days)
+    enabled = [agent for agent in config.agents.values() if agent.enabled]
+    due = [slot for agent in enabled for slot in _slots_until(agent, zone, start, end)]
+    reasons = {agent: _held_back(config, controls, agent) for agent in config.agents}
+    for instant, agent_id, slot in sorted(due):
+        yield {
+            "agent": agent_id,
+            "slot": slot.astimezone(zone).isoformat(timespec="seconds"),
+            "due": instant.astimezone(zone).isoformat(timespec="seconds"),
+            "reason": reasons[agent_id],
+        }
+
+
+def _slots_until(
+    agent: Agent, zone: ZoneInfo, start: datetime, end: datetime
+) -> Iterator[tuple[datetime, str, datetime]]:
+    late = schedules.jitter(agent.id, agent.jitter)
+    for slot in schedules.slots(agent.schedule, start - late, zone):
+        if slot + late > end:
+            return
+        yield slot + late, agent.id, slot
+
+
+def _held_back(config: HomeConfig, controls: Controls, agent: str) -> str:
+    control = controls.of(agent)
+    if control.halted:
+        return f"halted {control.halted}"
+    if control.paused or config.paused:
+        return f"paused {control.paused or 'by fleet.yaml'}"
+    return "schedule"
+
+
+def _health(config: HomeConfig, leader: Body, agents: list[Body]) -> str:
+    if not leader["alive"]:
+        return DOWN
+    failing = any(agent["state"] == "failing" for agent in agents)
+    return DEGRADED if failing or config.warning else OK
+
+
+def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
+    last = sources.runs.last_ended(agent.id)
+    due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None
+    held = [claim for claim in sources.claims.live() if claim.holder == agent.id]
+    return {
+        "id": agent.id,
+        "state": _state(sources, agent, running, last),
+        "last_outcome": last.outcome if last else None,
+        "last_ended": last.ended if last else None,
+        "next_due": due.isoformat(timespec="seconds") if due else None,
+        "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
+        "cost_today": _cost(sources, agent.id, now),
+        "claims": [claim.key for claim in held if not claim.key.startswith(("agent:", "cap:"))],
+    }
+
+
+def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | None") -> str:
+    control = sources.controls.of(agent.id)
+    if running is not None:
+        return "running"
+    if not agent.enabled:
+        return "disabled"
+    if control.halted:
+        return "halted"
+    if control.paused or sources.config.paused:
+        return "paused"
+    return "failing" if last is not None and _failed(last) else "waiting"
+
+
+def _failed(run: "Run") -> bool:
+    return OUTCOMES[str(run.outcome)].fault and not run.advance
+
+
+def _cost(sources: Sources, agent: str, now: datetime) -> float:
+    """Dollars of the runs that started on this local day; unknown costs count as nothing."""
+    zone = ZoneInfo(sources.config.timezone)
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = [
+        run
+        for run in sources.runs.list(agent, RUNS_A_DAY)
+        if run.started and datetime.fromisoformat(run.started) >= midnight
+    ]
+    return round(sum(run.cost_usd or 0.0 for run in today), 6)
