@@ -4,6 +4,7 @@ Only this module knows that stores exist; whoever has a `Fleet` sees ports and u
 """
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fleet.cursors import Cursors
     from fleet.identity import Author
     from fleet.ports import Cache, Store
-    from fleet.records import Guard
+    from fleet.records import Body, Guard
     from fleet.runs import Runs
     from fleet.schemas import Registry
     from fleet.talk import Talk
@@ -135,6 +136,18 @@ class Fleet:
         config = self.__dict__.get("config")
         return config.warning if config else ""
 
+    def status(self) -> "Body":
+        """The object that `fleet status --json` prints."""
+        from fleet.status import Sources, status
+
+        return status(
+            Sources(self.config, self.store, self.bus, self.runs, self.claims, self.controls)
+        )
+
+    def reopened(self) -> "Fleet":
+        """The same home with its files read again; broken ones leave the last good config."""
+        return Fleet(self.root, env=self.env, as_agent=self._as_agent, strict=False)
+
 
 def open_fleet(
     root: Path, *, env: Mapping[str, str], as_agent: str | None = None, strict: bool = False
@@ -148,3 +161,14 @@ def open_fleet(
         strict: refuse files with errors (`BadHome`), instead of serving the last good config.
     """
     return Fleet(root, env=env, as_agent=as_agent, strict=strict)
+
+
+def file_lock(path: Path, timeout: float) -> AbstractContextManager[None]:
+    """The files store's own lock on the lock file `path`, for whoever must know that it works.
+
+    Raises (on entering):
+        LockTimeout: not free within `timeout` seconds.
+    """
+    from fleet.stores.files.locks import Lock
+
+    return Lock(str(path), path.name, timeout=timeout)

@@ -7,7 +7,7 @@ import click
 
 from fleet.cli.grammar import command, moment, number_of
 from fleet.cli.inputs import argument, decoded, file_bytes, stdin_bytes
-from fleet.cli.output import Item, flush, local, say, say_items, say_json, say_written
+from fleet.cli.output import Item, flush, local, page, say, say_items, say_json, say_written
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Rejected, Usage
 from fleet.strictjson import dumps, loads
@@ -96,7 +96,7 @@ def events_command(
 ) -> None:
     """The newest events, newest last; from a place on with --after or --since, oldest first."""
     bus = session.fleet.bus
-    most = limit or ITEMS
+    most = page(session, limit, ITEMS, as_json=as_json)
     pairs = dict(_pair(text) for text in where)
     start = number_of(after, EVENTS) if after else None
     head = session.fleet.store.head(EVENTS)
@@ -112,7 +112,10 @@ def events_command(
     )
     forward = start is not None or since is not None or for_agent is not None
     shown = found[:most] if forward else found[-most:]
-    _say_events(session, shown, more=len(found) > most, forward=forward, as_json=as_json)
+    rest = ""
+    if len(found) > most:
+        rest = f"fleet events {_edge(shown, forward=forward)}"
+    _say_events(session, shown, rest, as_json=as_json)
     if follow:
         _follow(session, head, event_type, for_agent, pairs, as_json=as_json)
 
@@ -207,9 +210,12 @@ def _lines(data: str, source: str) -> dict[str, str]:
 # What is read -------------------------------------------------------------------------------------
 
 
-def _say_events(
-    session: Session, shown: Sequence["Record"], *, more: bool, forward: bool, as_json: bool
-) -> None:
+def _edge(shown: Sequence["Record"], *, forward: bool) -> str:
+    """The option that goes on behind, or before, what was shown."""
+    return f"--after {shown[-1].seq}" if forward else f"--until {shown[0].at}"
+
+
+def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:
     if as_json:
         from fleet.bus import event_json
 
@@ -218,8 +224,7 @@ def _say_events(
         return
     zone = session.zone
     items = [Item(_head(record, local(record.at, zone)), _body(record)) for record in shown]
-    rest = f"fleet events --after {shown[-1].seq}" if forward and shown else "add --limit 500"
-    say_items(session, items, more=int(more), rest=rest, keep_last=not forward)
+    say_items(session, items, rest)
 
 
 def _to(record: "Record") -> str:
@@ -257,4 +262,4 @@ def _follow(
             after=seen, type=event_type, for_agent=for_agent, where=where, limit=head - seen
         )
         seen = head
-        _say_events(session, fresh, more=False, forward=True, as_json=as_json)
+        _say_events(session, fresh, "", as_json=as_json)

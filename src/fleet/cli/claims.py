@@ -114,7 +114,7 @@ def claims_command(session: Session, *, prefix: str, history: str | None, as_jso
     rows = [[c.key, c.holder, f"until {local(c.expires, zone)}", _kept(c)] for c in live]
     lines = table(rows) if rows else []
     items = [Item(line, claim.note) for line, claim in zip(lines, live, strict=True)]
-    say_items(session, items, more=0, rest="fleet claims PREFIX", keep_last=False)
+    say_items(session, items)
 
 
 def _one_key(words: tuple[str, ...]) -> str:
@@ -164,7 +164,7 @@ def _say_history(session: Session, records: "list[Record]", *, as_json: bool) ->
         )
         for r in records
     ]
-    say_items(session, items, more=0, rest="fleet claims --history KEY --json", keep_last=True)
+    say_items(session, items)
 
 
 def _past(record: "Record") -> "Body":

@@ -46,7 +46,7 @@ def runs_command(session: Session, *, agent: str | None, limit: int, as_json: bo
     items = [
         Item(line, run.report or run.reason or "") for line, run in zip(lines, runs, strict=True)
     ]
-    say_items(session, items, more=0, rest="fleet runs --limit 500", keep_last=False)
+    say_items(session, items)
 
 
 @command("logs", examples=["fleet logs outreach", "fleet logs last -f"])

@@ -75,35 +75,38 @@ class Item:
     body: str = ""
 
 
-def say_items(
-    session: Session, items: Sequence[Item], *, more: int, rest: str, keep_last: bool
-) -> None:
+def page(session: Session, limit: int | None, default: int, *, as_json: bool) -> int:
+    """How many items one read shows: at most `RUN_ITEMS` in plain lines of a run."""
+    most = limit or default
+    return min(most, RUN_ITEMS) if session.in_run and not as_json else most
+
+
+def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:
     """Print a list; inside a run only what fits, and last the command that shows the rest.
 
     Args:
         session: who asks.
         items: in the order in which they are printed.
-        more: how many exist beyond `items`.
-        rest: the command that shows what is left out.
-        keep_last: whether what does not fit is dropped at the beginning (else: at the end).
+        rest: the command that shows what `items` leaves out; "" when that is nothing.
     """
-    shown, clipped = _fitting(items, keep_last=keep_last) if session.in_run else (list(items), 0)
+    shown, clipped = _fitting(items) if session.in_run else (list(items), 0)
     for item in shown:
         say(item.head)
         for line in item.body.splitlines() if item.body else ():
             say(INDENT + line)
-    more += len(items) - len(shown)
-    if more:
-        say(f"{more} more: {rest}")
+    if rest:
+        say(f"more: {rest}")
+    elif len(shown) < len(items):
+        say(f"{len(items) - len(shown)} more: add --json")
     if clipped:
         say(f"{clipped} clipped: add --json for the whole texts")
 
 
-def _fitting(items: Sequence[Item], *, keep_last: bool) -> tuple[list[Item], int]:
-    """What a run may see of one end of a list, and how many bodies had to be clipped for it."""
+def _fitting(items: Sequence[Item]) -> tuple[list[Item], int]:
+    """What a run may see of a list, and how many bodies had to be clipped for it."""
     from fleet.text import tokens
 
-    chosen = list(items[-RUN_ITEMS:] if keep_last else items[:RUN_ITEMS])
+    chosen = list(items[:RUN_ITEMS])
     costs = [tokens(_printed(item)) for item in chosen]
     if sum(costs) <= RUN_TOKENS:
         return chosen, 0

@@ -38,6 +38,8 @@ def stop_command(session: Session, *, drain: bool) -> None:
 @pass_session
 def status_command(session: Session, *, check: bool, as_json: bool) -> None:
     """Every agent, run, claim, lag and alert."""
+    from fleet.status import DOWN, OK
+
     session.strict = False
     state = session.fleet.status()
     if as_json:
@@ -47,10 +49,11 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
 
         for line in lines(state, session.zone):
             say(line)
-    if check and not state["runner"]["alive"]:
+    health = state["health"]
+    if check and health == DOWN:
         raise Down("no runner is alive on this home", "fleet up starts one")
-    if check and state["health"] != "ok":
-        raise EndedBadly(f"the fleet is {state['health']}", "fleet status says where")
+    if check and health != OK:
+        raise EndedBadly(f"the fleet is {health}", "fleet status says where")
 
 
 @command("next", examples=["fleet next", "fleet next --days 7 --from 2026-12-01 --json"])

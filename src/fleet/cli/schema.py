@@ -35,7 +35,7 @@ def list_command(session: Session, *, as_json: bool) -> None:
         return
     rows = [[kind.name, ", ".join(kind.required), kind.description] for kind in types]
     items = [Item(row) for row in table(rows)] if rows else []
-    say_items(session, items, more=0, rest="fleet schema list --json", keep_last=False)
+    say_items(session, items)
 
 
 @schema_command.command("show", cls=Command, examples=["fleet schema show pricing-change"])

@@ -7,7 +7,7 @@ import click
 
 from fleet.cli.grammar import command, moment, number_of
 from fleet.cli.inputs import text_of
-from fleet.cli.output import Item, flush, local, say_items, say_json, say_written, table
+from fleet.cli.output import Item, flush, local, page, say_items, say_json, say_written, table
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Usage
 
@@ -102,7 +102,6 @@ def reply_command(
 @click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
 @click.option("--until", metavar="WHEN", help="As --since.")
 @click.option("--after", metavar="REF", help="Only messages with a higher number, oldest first.")
-@click.option("--before", metavar="REF", help="Only messages with a lower number.")
 @click.option(
     "--limit", type=click.IntRange(min=1), help=f"At most so many (default {READ_ITEMS})."
 )
@@ -117,7 +116,6 @@ def read_command(
     since: str | None,
     until: str | None,
     after: str | None,
-    before: str | None,
     limit: int | None,
     unread: bool,
     follow: bool,
@@ -125,23 +123,27 @@ def read_command(
 ) -> None:
     """Messages of a channel, newest last. Reading consumes nothing."""
     fleet = session.fleet
-    start = number_of(after, channel) if after else None
-    if unread:
-        start = max(start or 0, _seen(session, channel))
-    messages = fleet.talk.read(
+    most = page(session, limit, READ_ITEMS, as_json=as_json)
+    head = fleet.store.head(f"channels/{channel}")
+    found = fleet.talk.read(
         fleet.author,
         channel,
-        unread_after=start,
+        unread_after=_seen(session, channel) if unread else None,
+        since_seq=number_of(after, channel) if after else None,
         thread=thread,
         since=moment(session, since, "--since"),
-        limit=None,
+        until=moment(session, until, "--until"),
+        limit=most + 1,
     )
-    upper = number_of(before, channel) if before else None
-    end = moment(session, until, "--until")
-    found = [m for m in messages if _within(m, upper, end)]
-    _say_messages(session, channel, found, limit, forward=start is not None, as_json=as_json)
+    forward = unread or after is not None or since is not None
+    shown = found[:most] if forward else found[-most:]
+    rest = ""
+    if len(found) > most:
+        edge = f"--after {shown[-1].ref}" if forward else f"--until {shown[0].at}"
+        rest = f"fleet read {channel} {edge}"
+    _say_messages(session, shown, rest, as_json=as_json)
     if follow:
-        _follow(session, channel, as_json=as_json)
+        _follow(session, channel, head, as_json=as_json)
 
 
 @command("react", examples=["fleet react strategy#412 agree"])
@@ -193,7 +195,7 @@ def channels_command(session: Session, *, as_json: bool) -> None:
             )
         return
     items = [Item(row) for row in table([c.id, c.purpose] for c in channels)] if channels else []
-    say_items(session, items, more=0, rest="fleet channels --json", keep_last=False)
+    say_items(session, items)
 
 
 # What was written ---------------------------------------------------------------------------------
@@ -218,67 +220,42 @@ def _say_done(session: Session, record: "Record", line: str, *, as_json: bool) -
 
 
 def _say_messages(
-    session: Session,
-    channel: str,
-    found: Sequence["Message"],
-    limit: int | None,
-    *,
-    forward: bool,
-    as_json: bool,
+    session: Session, shown: Sequence["Message"], rest: str, *, as_json: bool
 ) -> None:
-    """The newest `limit` messages, or the oldest ones when reading forward from a place."""
-    most = limit or READ_ITEMS
-    shown = found[:most] if forward else found[-most:]
     if as_json:
+        from fleet.talk import message_json
+
         for message in shown:
-            say_json(session.fleet.talk.message_json(message))
+            say_json(message_json(message))
         return
     zone = session.zone
     items = [Item(_head(message, local(message.at, zone)), message.text) for message in shown]
-    edge = (shown[-1] if forward else shown[0]).ref if shown else ""
-    where = "--after" if forward else "--before"
-    say_items(
-        session,
-        items,
-        more=len(found) - len(shown),
-        rest=f"fleet read {channel} {where} {edge}",
-        keep_last=not forward,
-    )
+    say_items(session, items, rest)
 
 
 def _head(message: "Message", at: str) -> str:
     """`strategy#412 · outreach · 2026-11-30 14:32 · answers strategy#400 · pinned · 2 agree`."""
     counts: dict[str, int] = {}
     for reaction in message.reactions:
-        counts[reaction.kind] = counts.get(reaction.kind, 0) + 1
+        counts[reaction["kind"]] = counts.get(reaction["kind"], 0) + 1
     parts = [message.ref, message.from_agent, at]
     parts += [f"answers {message.reply_to}"] if message.reply_to else []
     parts += ["pinned"] if message.pinned else []
     return " · ".join([*parts, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
 
 
-def _within(message: "Message", upper: int | None, end: float | None) -> bool:
-    from datetime import datetime
-
-    if upper is not None and message.seq >= upper:
-        return False
-    return end is None or datetime.fromisoformat(message.at).timestamp() <= end
-
-
-def _follow(session: Session, channel: str, *, as_json: bool) -> None:
-    """Print what is posted from now on, until interrupted."""
+def _follow(session: Session, channel: str, seen: int, *, as_json: bool) -> None:
+    """Print what is posted above number `seen`, until interrupted."""
     fleet = session.fleet
     stream = f"channels/{channel}"
-    seen = fleet.store.head(stream)
     while True:
         flush()
         if not fleet.store.wait({stream: seen}, 60.0):
             continue
-        fresh = fleet.talk.read(
-            fleet.author, channel, unread_after=seen, thread=None, since=None, limit=None
-        )
-        seen = fleet.store.head(stream)
-        _say_messages(session, channel, fresh, len(fresh), forward=True, as_json=as_json)
+        head = fleet.store.head(stream)
+        fresh = fleet.talk.read(fleet.author, channel, since_seq=seen, limit=head - seen)
+        seen = head
+        _say_messages(session, fresh, "", as_json=as_json)
 
 
 def _seen(session: Session, channel: str) -> int:

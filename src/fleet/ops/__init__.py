@@ -1,0 +1,1 @@
+"""Care of a home by its operator: check, doctor, verify, reindex; nothing here runs agents."""

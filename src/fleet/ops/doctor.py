@@ -1,0 +1,202 @@
+"""Is this machine fit for a fleet, and are the home's files what fleet left behind?
+
+It looks and reports; it mends nothing and never reads the content of a record (see `verify`).
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.errors import Finding, LockTimeout
+from fleet.ops import leftovers
+from fleet.ports import last_record
+from fleet.wiring import file_lock
+
+if TYPE_CHECKING:
+    from fleet.wiring import Fleet
+
+NETWORK = {
+    "9p", "afs", "ceph", "cifs", "davfs", "fuse.glusterfs", "fuse.sshfs", "glusterfs", "gpfs",
+    "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs", "virtiofs",
+}  # fmt: skip
+PATIENCE = 10.0  # seconds for another program to answer
+STEP = 60.0  # seconds that a clock may be behind the newest record
+EARLIEST = datetime(2026, 1, 1).astimezone().timestamp()  # no clock shows less since fleet exists
+
+
+def doctor(fleet: "Fleet") -> list[Finding]:
+    """Errors are what fleet must not run on, warnings what will hurt, notes are facts.
+
+    Raises:
+        BadHome: the operator's files have errors and no good config is known: `check` first.
+    """
+    return [
+        *_locks(fleet),
+        *_file_system(fleet.places.state),
+        *_space(fleet),
+        *_clock(fleet),
+        *_zone(fleet),
+        *_python(),
+        *_claude(fleet),
+        *_env_file(fleet),
+        *_modes(fleet.places.state),
+        *leftovers.find(fleet),
+    ]
+
+
+def _locks(fleet: "Fleet") -> Iterator[Finding]:
+    """Two processes, one lock in the state folder: the second must wait, and only then get it."""
+    folder = fleet.places.locks
+    _ = fleet.store
+    path = folder / "doctor"
+    probe = [sys.executable, "-m", "fleet.ops.probe", str(path)]
+    try:
+        with file_lock(path, PATIENCE):
+            during = subprocess.run(probe, timeout=PATIENCE, capture_output=True, check=False)
+        after = subprocess.run(probe, timeout=PATIENCE, capture_output=True, check=False)
+    except LockTimeout as fault:
+        yield Finding("error", "state/locks", 0, f"a lock is never free here: {fault}")
+        return
+    except subprocess.TimeoutExpired:
+        yield Finding("error", "state/locks", 0, f"a lock hangs here for {PATIENCE:g} s", _MOVE)
+        return
+    if during.returncode == 0:
+        yield Finding("error", "state/locks", 0, "locks do not exclude here", _MOVE)
+    elif after.returncode != 0:
+        yield Finding("error", "state/locks", 0, "a released lock is not free here", _MOVE)
+
+
+_MOVE = "move the home to a local disk"
+
+
+def _file_system(state: Path) -> Iterator[Finding]:
+    kind = file_system(state)
+    if kind in NETWORK:
+        what = f"the state is on {kind}, where locks and renames promise nothing"
+        yield Finding("error", "state", 0, what, _MOVE)
+
+
+def file_system(path: Path, table: Path = Path("/proc/self/mountinfo")) -> str:
+    """The type of the file system that holds `path`, "" where the system does not say."""
+    real = os.path.realpath(path)
+    found, longest = "", -1
+    for line in _text(table).splitlines():
+        head, _, tail = line.partition(" - ")
+        mount = head.split()[4].encode().decode("unicode_escape")
+        inside = real == mount or real.startswith(mount.rstrip("/") + "/")
+        if inside and len(mount) >= longest:
+            found, longest = tail.split()[0], len(mount)
+    return found
+
+
+def _space(fleet: "Fleet") -> Iterator[Finding]:
+    state, least = fleet.places.state, fleet.config.limits.min_free
+    here = state if state.exists() else fleet.root
+    free = shutil.disk_usage(here).free
+    said = f"{free >> 20} MiB are free, limits.min_free is {least >> 20} MiB"
+    if free < least:
+        yield Finding("error", "state", 0, f"{said}: nothing starts", "free some space")
+    elif free < 2 * least:
+        yield Finding("warning", "state", 0, said, "free some space")
+    inodes = os.statvfs(here)
+    if inodes.f_files and not inodes.f_favail:
+        yield Finding("error", "state", 0, "no inodes are left on this disk", "remove some files")
+
+
+def _clock(fleet: "Fleet") -> Iterator[Finding]:
+    now = fleet.store.now()
+    if now.wall < EARLIEST:
+        yield Finding("error", "", 0, "the clock shows a time before fleet existed", "set it")
+    newest = last_record(fleet.store, "events")
+    ahead = datetime.fromisoformat(newest.at).timestamp() - now.wall if newest else 0.0
+    if newest and ahead > STEP:
+        what = f"the clock is {ahead:.0f} s behind {newest.ref}"
+        yield Finding("warning", "", 0, what, "set it; order does not depend on it, due slots do")
+
+
+def _zone(fleet: "Fleet") -> Iterator[Finding]:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        ZoneInfo(fleet.config.timezone)
+    except (ZoneInfoNotFoundError, ValueError):
+        what = f"this machine has no data for the time zone {fleet.config.timezone}"
+        yield Finding("error", "fleet.yaml", 0, what, "install tzdata")
+
+
+def _python() -> Iterator[Finding]:
+    yield Finding("note", "", 0, f"Python {sys.version.split()[0]} at {sys.executable}")
+
+
+def _claude(fleet: "Fleet") -> Iterator[Finding]:
+    """The CLI, when any agent needs it."""
+    needed = [a.id for a in fleet.config.agents.values() if a.enabled and a.launch == "claude"]
+    name = fleet.config.claude.path
+    found = shutil.which(Path(name).expanduser())
+    if not needed:
+        return
+    if found is None:
+        what = f"there is no {name}, which {len(needed)} agents are launched with"
+        yield Finding("error", "fleet.yaml", 0, what, "install the CLI, or name it in claude.path")
+        return
+    yield from _version(found)
+
+
+def _version(program: str) -> Iterator[Finding]:
+    with tempfile.TemporaryDirectory() as folder:
+        # A folder of its own: asking for the version must not touch the operator's login.
+        env = {**os.environ, "CLAUDE_CONFIG_DIR": folder}
+        try:
+            asked = subprocess.run(
+                [program, "--version"],
+                env=env,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=PATIENCE,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as fault:
+            yield Finding("error", "", 0, f"{program} --version did not answer: {fault}")
+            return
+    said = asked.stdout.strip().splitlines()
+    if asked.returncode or not said:
+        yield Finding("error", "", 0, f"{program} --version failed with {asked.returncode}")
+    else:
+        yield Finding("note", "", 0, f"CLI {said[0][:80]} at {program}")
+
+
+def _env_file(fleet: "Fleet") -> Iterator[Finding]:
+    name = fleet.config.claude.env_file
+    if name is None:
+        return
+    path = Path(name).expanduser()
+    try:
+        found = path.stat()
+    except OSError as fault:
+        yield Finding("error", str(path), 0, f"claude.env_file: {fault.strerror}", "make it, 0600")
+        return
+    if found.st_mode & 0o077:
+        yield Finding("error", str(path), 0, "others may read the keys in it", f"chmod 600 {path}")
+    if found.st_uid != os.getuid():
+        yield Finding("error", str(path), 0, "it belongs to another user", f"chown it: {path}")
+
+
+def _modes(state: Path) -> Iterator[Finding]:
+    if state.exists() and state.stat().st_mode & 0o077:
+        what = "other users of this machine may look into the state"
+        yield Finding("warning", "state", 0, what, f"chmod 700 {state}")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,57 @@
+"""Whether all of the state can be read and its parts fit each other; it mends nothing."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from fleet.errors import Finding
+
+if TYPE_CHECKING:
+    from fleet.wiring import Fleet
+
+PAGE = 500
+
+
+def verify(fleet: "Fleet") -> list[Finding]:
+    """Every damaged record and document by file and line, then what no file of the home explains.
+
+    What stands in quarantine is history: a note, no fault.
+
+    Raises:
+        BadHome: the operator's files have errors and no good config is known.
+    """
+    return [*fleet.store.verify(), *_lanes(fleet), *_orphans(fleet), *_quarantine(fleet)]
+
+
+def _lanes(fleet: "Fleet") -> Iterator[Finding]:
+    """Cursors that do not stand on the log below them: it was replaced or restored."""
+    for agent in fleet.config.agents:
+        yield from fleet.bus.lane_check(agent)
+
+
+def _orphans(fleet: "Fleet") -> Iterator[Finding]:
+    """State of agents and channels that the home no longer has: kept, and said."""
+    config = fleet.config
+    for prefix, known in (("channels/", config.channels), ("runs/", config.agents)):
+        for stream in _pages(fleet.store.streams, prefix):
+            name = stream.removeprefix(prefix)
+            if name not in known:
+                yield Finding("note", f"state/{stream}", 0, f"history of {name}, which has no file")
+    for key in _pages(fleet.store.keys, "cursors/"):
+        agent = key.removeprefix("cursors/")
+        if agent not in config.agents:
+            yield Finding("note", f"state/{key}.json", 0, f"places of {agent}, which has no file")
+
+
+def _quarantine(fleet: "Fleet") -> Iterator[Finding]:
+    folder = fleet.places.quarantine
+    count = sum(1 for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
+    if count:
+        what = f"{count} files of bytes that could not be read were set aside earlier"
+        yield Finding("note", "state/quarantine", 0, what)
+
+
+def _pages(list_page: Callable[[str, str, int], list[str]], prefix: str) -> Iterator[str]:
+    after = ""
+    while page := list_page(prefix, after, PAGE):
+        yield from page
+        after = page[-1]
