@@ -55,8 +55,11 @@ class Heartbeat:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """One schedule entry: a crontab(5) expression, or a fixed grid of `every` seconds from the
-    epoch shifted by `offset` seconds. Exactly one of `cron` and `every` is set."""
+    """One schedule entry: a crontab(5) expression, or a fixed grid from the epoch.
+
+    Exactly one of `cron` and `every` is set; the grid has a slot each `every` seconds, shifted by
+    `offset` seconds.
+    """
 
     cron: str | None = None
     every: float | None = None
