@@ -8,6 +8,7 @@ the CRC-32 of every byte before its comma.
 import json
 from zlib import crc32
 
+from fleet import strictjson
 from fleet.errors import BadHome, Rejected
 from fleet.records import (
     MAX_DOCUMENT,
@@ -22,26 +23,9 @@ from fleet.records import (
 )
 
 DOCUMENT_VERSION = 1
-MAX_NAME = 1024  # bytes of a stream's or document's name
 
 _CRC_AT = -18  # len(b',"crc":"xxxxxxxx"}')
 _PAGE_CRC_AT = -24  # len(b',\n  "crc": "xxxxxxxx"\n}\n')
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-
-
-def check_name(name: str) -> None:
-    """Refuse what no store can name: empty, unencodable, too long, or without a first part."""
-    if not name or name.startswith("/") or name.endswith("/"):
-        raise Rejected(f"{name!r} is no name of a log or document", "give it a name")
-    if len(_bytes(name)) > MAX_NAME:
-        raise Rejected(f"the name {name[:40]!r}… is over {MAX_NAME} bytes", "shorten it")
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        raise Rejected("the text holds half a surrogate pair", "send valid UTF-8") from None
 
 
 def to_json(value: object) -> bytes:
@@ -50,10 +34,7 @@ def to_json(value: object) -> bytes:
     Raises:
         Rejected: NaN, Infinity, a lone surrogate, too deep, or no JSON at all.
     """
-    try:
-        return _bytes(_encode(value))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise Rejected(f"a value cannot be stored as JSON ({error})", "send plain JSON") from None
+    return strictjson.dumps(value).encode()
 
 
 # Record lines ---------------------------------------------------------------------------------
@@ -68,7 +49,7 @@ def encode_body(draft: Draft) -> bytes:
     for name in draft.body:
         if name in RESERVED:
             raise Rejected(f"a record's body must not use the name {name!r}", "rename it")
-    if draft.key is not None and not 0 < len(_bytes(draft.key)) <= MAX_KEY:
+    if draft.key is not None and not 0 < len(to_json(draft.key)) - 2 <= MAX_KEY:
         raise Rejected(
             f"the id {draft.key[:20]!r} is not 1 to {MAX_KEY} bytes long", "give another one"
         )
@@ -103,7 +84,7 @@ def encode_line(seq: int, record_id: str, at: str, key: str | None, body: bytes)
 def check_line(line: bytes) -> str:
     """Why `line` (without LF) is damaged, "" when its bytes are what was written."""
     if len(line) >= MAX_RECORD:
-        return f"a line of {len(line)} bytes, over the limit of {MAX_RECORD}"
+        return f"a line over the limit of {MAX_RECORD} bytes"
     if line[_CRC_AT : _CRC_AT + 8] != b',"crc":"' or line[-2:] != b'"}':
         return "not a record: no checksum at its end"
     if line[_CRC_AT + 8 : -2] != b"%08x" % crc32(line[:_CRC_AT]):
@@ -197,10 +178,10 @@ def encode_document(key: str, version: int, at: str, body: Body) -> bytes:
     """
     members = [f"    {to_json(name).decode()}: {_spread(value)}" for name, value in body.items()]
     inner = "{\n" + ",\n".join(members) + "\n  }" if members else "{}"
-    head = _bytes(
+    head = (
         f'{{\n  "v": {DOCUMENT_VERSION},\n  "key": {to_json(key).decode()},\n'
         f'  "version": {version},\n  "at": "{at}",\n  "body": {inner}'
-    )
+    ).encode()
     page = b'%b,\n  "crc": "%08x"\n}\n' % (head, crc32(head))
     if len(page) > MAX_DOCUMENT:
         raise Rejected(

@@ -22,7 +22,7 @@ from fleet.records import (
     new_id,
     rfc3339,
 )
-from fleet.stores import codec
+from fleet.stores import codec, names
 from fleet.stores.clock import system_clock
 
 
@@ -73,7 +73,7 @@ class RamStore:
         self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
     ) -> list[Record]:
         """See `Store.append`."""
-        codec.check_name(stream)
+        names.check_stream(stream)
         bodies = [codec.encode_body(draft) for draft in records]
         with self._changed:
             self._check(guard)
@@ -109,7 +109,7 @@ class RamStore:
 
     def append_gap(self, stream: str, above: int) -> Record | None:
         """Continue `stream` above number `above`; None when it has come that far already."""
-        codec.check_name(stream)
+        names.check_stream(stream)
         draft = Draft({"op": "gap", "above": above})
         with self._changed:
             log = self._logs.setdefault(stream, _Log())
@@ -199,7 +199,7 @@ class RamStore:
 
     def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
         """See `Store.put`."""
-        codec.check_name(key)
+        names.check_document(key)
         with self._changed:
             self._check(guard)
             _, version = self.get(key)

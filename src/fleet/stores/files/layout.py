@@ -1,0 +1,180 @@
+"""Where things lie in the state folder, and whether that folder is one of ours.
+
+It opens no log and no document. `state/README.md` is the description of this tree for everyone.
+"""
+
+import os
+from zlib import crc32
+
+from fleet.errors import BadHome
+from fleet.stores import names
+from fleet.stores.files import disk
+
+FORMAT = "fleet-state 1"
+FORMAT_FILE = "FORMAT"
+KINDS = ("claims", "control", "cursors", "ledger", "memory", "schedule", "tokens")
+"""Kinds of documents whose folders are made, and synced, before FORMAT says that all is there."""
+
+STRIPES = 64  # lock files for claims, and as many for all other documents
+_CLAIMS = "claims/"
+_MAX_FORMAT = 100  # bytes
+
+
+class Layout:
+    """The paths below the state folder `root`; `home` is what findings name files relative to."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.home = os.path.dirname(root)
+        self.locks = f"{root}/locks"
+        self.quarantine = f"{root}/quarantine"
+        self.archive = f"{root}/archive"
+        self._made = False
+
+    # The folder as a whole ---------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Refuse a state folder of another format; one that is not there yet is fine.
+
+        Raises:
+            BadHome: another format, or records without the file that says which.
+            NotAllowed: a symlink stands in its place.
+        """
+        try:
+            found = disk.read_all(f"{self.root}/{FORMAT_FILE}", _MAX_FORMAT)
+        except FileNotFoundError:
+            if disk.check_folder(self.root) and self._holds_records():
+                raise BadHome(
+                    f"{self.root} holds records, but no file {FORMAT_FILE}",
+                    f"restore it from a backup; it holds the line: {FORMAT}",
+                ) from None
+            return
+        disk.check_folder(self.root)
+        text = found.decode(errors="replace").strip()
+        if text != FORMAT:
+            raise BadHome(
+                f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
+                "use the fleet that wrote it, or migrate it",
+            )
+        self._made = True
+
+    def _holds_records(self) -> bool:
+        return any(
+            name not in names.NOT_STORED and _holds_any(f"{self.root}/{name}")
+            for name in os.listdir(self.root)
+        )
+
+    def make(self) -> None:
+        """Make the folder with FORMAT last, before the first write; cheap when it is there."""
+        if self._made:
+            return
+        os.makedirs(self.home, exist_ok=True)
+        if not disk.make_folder(self.root):
+            os.chmod(self.root, 0o700)
+        for name in (*KINDS, "locks"):
+            disk.make_folder(f"{self.root}/{name}")
+        path = f"{self.root}/{FORMAT_FILE}"
+        disk.replace(path, f"{FORMAT}\n".encode(), temporary=f"{path}.{os.getpid()}.tmp")
+        disk.sync_folder(self.root)
+        self._made = True
+
+    def relative(self, path: str) -> str:
+        """`path` as findings show it: relative to the home."""
+        return os.path.relpath(path, self.home)
+
+    # Logs --------------------------------------------------------------------------------------
+
+    def log_folder(self, stream: str) -> str:
+        """The folder of `stream`'s segments."""
+        return f"{self.root}/{_log_path(stream)}"
+
+    def archive_folder(self, stream: str) -> str:
+        """Where `stream`'s trimmed segments and the hashes of their keys are."""
+        return f"{self.archive}/{_log_path(stream)}"
+
+    def make_log_folder(self, stream: str) -> None:
+        """Make `stream`'s folder where it is missing."""
+        self.make()
+        _make_path(self.root, _log_path(stream))
+
+    def make_archive_folder(self, stream: str) -> None:
+        """Make the folder of `stream`'s trimmed segments where it is missing."""
+        _make_path(self.root, f"archive/{_log_path(stream)}")
+
+    def log_chain(self, stream: str) -> list[str]:
+        """The folders whose sync makes a new segment of `stream` findable, innermost first."""
+        folder = self.log_folder(stream)
+        chain = [folder]
+        while folder != self.root:
+            folder = os.path.dirname(folder)
+            chain.append(folder)
+        return chain
+
+    def log_lock(self, stream: str) -> str:
+        """The lock file of `stream`."""
+        return f"{self.locks}/log.{names.encode(stream)}"
+
+    # Documents ---------------------------------------------------------------------------------
+
+    def document(self, key: str) -> str:
+        """The file of document `key`."""
+        kind, slash, rest = key.partition("/")
+        inner = f"{names.encode(kind)}{slash}{names.shorten(names.encode(rest))}"
+        return f"{self.root}/{inner}.json"
+
+    def make_document_folder(self, key: str) -> bool:
+        """Make the folder of `key`'s kind; whether its name may not be durable yet."""
+        self.make()
+        kind, slash, _ = key.partition("/")
+        if slash:
+            disk.make_folder(os.path.dirname(self.document(key)))
+        return bool(slash) and kind not in KINDS
+
+    def document_lock(self, key: str) -> str:
+        """The lock file of document `key`: one of the claims' or of the other documents'."""
+        kind = "claim" if key.startswith(_CLAIMS) else "document"
+        return f"{self.locks}/{kind}.{crc32(key.encode()) % STRIPES:02d}"
+
+    # Finding what is there ---------------------------------------------------------------------
+
+    def kinds(self, prefix: str) -> list[tuple[str, str]]:
+        """(kind, folder) of every folder that may hold logs or documents that match `prefix`."""
+        wanted, slash, _ = prefix.partition("/")
+        found = []
+        for entry in subfolders(self.root):
+            kind = names.decode(entry)
+            if kind is None or kind in names.NOT_STORED:
+                continue
+            if kind == wanted if slash else kind.startswith(wanted):
+                found.append((kind, f"{self.root}/{entry}"))
+        return found
+
+
+def subfolders(folder: str) -> list[str]:
+    """Names of the folders in `folder`, symlinks left out; none when it is not there."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(e.name for e in entries if e.is_dir(follow_symlinks=False))
+    except FileNotFoundError:
+        return []
+
+
+def _holds_any(path: str) -> bool:
+    """Whether a log's or document's file stands in `path`, or one level below."""
+    for _, folders, files in os.walk(path):
+        if any(name.endswith((".json", ".jsonl")) for name in files):
+            return True
+        folders.sort()
+    return False
+
+
+def _log_path(stream: str) -> str:
+    kind, slash, rest = stream.partition("/")
+    return f"{names.encode(kind, dots=False)}{slash}{names.encode(rest, dots=False)}"
+
+
+def _make_path(root: str, inner: str) -> None:
+    folder = root
+    for part in inner.split("/"):
+        folder = f"{folder}/{part}"
+        disk.make_folder(folder)

@@ -1,0 +1,170 @@
+"""The storage port on plain files: what a person can `cat`, `grep` and `tail -f`.
+
+It composes logs, documents and checks; each of them has its own module. It must lie on a local
+file system: flock and rename promise nothing on a network's.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fleet.errors import Finding
+from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
+from fleet.stores import names
+from fleet.stores.clock import system_clock
+from fleet.stores.files import disk, documents, reading, segments
+from fleet.stores.files.layout import Layout, subfolders
+from fleet.stores.files.locks import Singleton
+from fleet.stores.files.log import LogWriter
+
+_SEGMENT = 16 << 20  # bytes
+_LOOK = 0.02  # seconds between two looks at a log that is waited for
+
+
+class FilesStore:
+    """`Store` in the folder `state`; it is made at the first write.
+
+    Args:
+        state: the folder.
+        clock: stamps records and decides when claims expire.
+        lock_timeout: seconds that any lock is waited for at most.
+        segment_bytes: a log's file of this size is followed by a new one.
+
+    Raises:
+        BadHome: the folder has another format, or records and no format.
+    """
+
+    def __init__(
+        self,
+        state: Path,
+        *,
+        clock: Callable[[], Instant] = system_clock,
+        lock_timeout: float = 10.0,
+        segment_bytes: int = _SEGMENT,
+    ) -> None:
+        self._clock = clock
+        self._timeout = lock_timeout
+        self._layout = Layout(os.path.abspath(os.fspath(state)))
+        self._logs = LogWriter(self._layout, clock, lock_timeout, segment_bytes)
+        self._documents = documents.Documents(self._layout, clock, lock_timeout)
+        with disk.explained(f"opening {state}"):
+            self._layout.check()
+
+    # Logs --------------------------------------------------------------------------------------
+
+    def append(
+        self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
+    ) -> list[Record]:
+        """See `Store.append`."""
+        names.check_stream(stream)
+        with disk.explained(f"appending to {stream}"):
+            return self._logs.append(stream, records, self._documents.guarded(guard))
+
+    def append_gap(self, stream: str, above: int) -> Record | None:
+        """Continue `stream` above number `above`; None when it has come that far already.
+
+        For a log that was replaced or restored: no number that a cursor knows is given twice.
+        """
+        names.check_stream(stream)
+        with disk.explained(f"appending to {stream}"):
+            return self._logs.append_gap(stream, above)
+
+    def read(self, stream: str, after: int, limit: int, *, sieve: Sieve | None = None) -> Batch:
+        """See `Store.read`."""
+        with disk.explained(f"reading {stream}"):
+            return reading.read(self._layout, stream, after, limit, sieve)
+
+    def head(self, stream: str) -> int:
+        """See `Store.head`."""
+        with disk.explained(f"reading {stream}"):
+            return reading.head(self._layout, stream)
+
+    def sync(self, stream: str) -> None:
+        """See `Store.sync`."""
+        with disk.explained(f"syncing {stream}"):
+            self._logs.sync(stream)
+
+    def wait(self, places: dict[str, int], timeout: float) -> set[str]:
+        """See `Store.wait`; it looks every 20 ms, and reads only what has grown."""
+        until = time.monotonic() + timeout
+        sizes: dict[str, tuple[int, int]] = {}
+        with disk.explained("waiting for records"):
+            while True:
+                ahead = {s for s, seq in places.items() if self._grew(s, sizes, seq)}
+                left = until - time.monotonic()
+                if ahead or left <= 0:
+                    return ahead
+                time.sleep(min(_LOOK, left))
+
+    def _grew(self, stream: str, sizes: dict[str, tuple[int, int]], seq: int) -> bool:
+        size = reading.size(self._layout, stream)
+        if sizes.get(stream) == size:
+            return False
+        sizes[stream] = size
+        return reading.head(self._layout, stream) > seq
+
+    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See `Store.streams`."""
+        with disk.explained("listing logs"):
+            found = [
+                name
+                for kind, folder in self._layout.kinds(prefix)
+                for name in _logs_in(kind, folder)
+                if name.startswith(prefix) and name > after
+            ]
+        return sorted(found)[:limit]
+
+    def trim(self, stream: str, below: int) -> int:
+        """See `Store.trim`."""
+        names.check_stream(stream)
+        with disk.explained(f"trimming {stream}"):
+            return self._logs.trim(stream, below)
+
+    # Documents ---------------------------------------------------------------------------------
+
+    def get(self, key: str) -> tuple[Body | None, int]:
+        """See `Store.get`; a damaged file is stood in for by the copy before it."""
+        names.check_document(key)
+        with disk.explained(f"reading {key}"):
+            found = self._documents.load(key)
+        return found.body, found.version
+
+    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+        """See `Store.put`."""
+        with disk.explained(f"saving {key}"):
+            return self._documents.put(key, body, expect, guard)
+
+    def keys(self, prefix: str, after: str, limit: int) -> list[str]:
+        """See `Store.keys`."""
+        with disk.explained("listing documents"):
+            return documents.keys(self._layout, prefix, after, limit)
+
+    # The rest ----------------------------------------------------------------------------------
+
+    def now(self) -> Instant:
+        """The clock it was given."""
+        return self._clock()
+
+    def verify(self) -> list[Finding]:
+        """See `Store.verify`."""
+        from fleet.stores.files.verify import verify
+
+        with disk.explained("verifying"):
+            return list(verify(self._layout, timeout=self._timeout))
+
+    def singleton(self, name: str, what: str) -> Singleton:
+        """The lock `name` that one process holds for long: `runner`, `maintenance`."""
+        with disk.explained(f"preparing the lock of {what}"):
+            self._layout.make()
+        return Singleton(f"{self._layout.locks}/{names.encode(name)}.lock", what)
+
+
+def _logs_in(kind: str, folder: str) -> list[str]:
+    """Names of the logs in the folder of `kind`: itself, and those below it."""
+    found = [kind] if segments.list_firsts(folder) else []
+    for entry in subfolders(folder):
+        rest = names.decode(entry)
+        if rest is not None and segments.list_firsts(f"{folder}/{entry}"):
+            found.append(f"{kind}/{rest}")
+    return found
