@@ -67,7 +67,7 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     key = f"fold/{stream}/{name}"
     first = first_kept(store, stream)
     cached: Folded[S] | None = _cached(store, cache.load(key), stream, version, first)
-    begin = Folded[S](initial(), first - 1, "") if cached is None else cached
+    begin = Folded(initial(), first - 1, "") if cached is None else cached
     folded, moved = _run(store, stream, begin, step)
     if (moved and cached is None) or moved >= SAVE_EVERY:
         store.sync(stream)
@@ -85,7 +85,7 @@ def _cached(
         if saved["version"] != version or saved["first"] != first:
             return None
         place = Place(int(saved["seq"]), str(saved["crc"]))
-        value = Folded[S](saved["state"], place.seq, place.crc)
+        value: Folded[S] = Folded(saved["state"], place.seq, place.crc)
     except (ValueError, TypeError, KeyError):
         return None
     return value if holds(store, stream, place) else None
