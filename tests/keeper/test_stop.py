@@ -16,7 +16,7 @@ Keep = Callable[..., Kept]
 
 
 def test_told_to_stop_everything_is_gone_in_time(keep: Keep) -> None:
-    """A command, its child and an escaped grandchild ignore signals and are gone within grace + 2 s."""
+    """A command, a child and an escaped grandchild that ignore signals: gone in grace + 2 s."""
     stubborn = STUBBORN.format(name="child")
     kept = keep(
         f"{escapee('escaped')} sh -c {shlex.quote(stubborn)} & {STUBBORN.format(name='command')}",
