@@ -7,6 +7,7 @@ from fleet.ports import Store, first_kept, read_kept
 from fleet.records import Place, Record, Sieve, wall_of
 
 _CHUNK = 500  # records held in memory at once
+_RETRIED = 200  # records in which a repeated key is looked for
 _WINDOW = 256  # numbers looked at first when going back from the head; four times as many each time
 
 
@@ -14,6 +15,14 @@ def record_at(store: Store, stream: str, seq: int) -> Record | None:
     """Record `seq` of `stream`; None when there is none, or it is damaged or trimmed."""
     found = read_kept(store, stream, max(0, seq - 1), 1).records if seq > 0 else ()
     return found[0] if found and found[0].seq == seq else None
+
+
+def has_key(store: Store, stream: str, key: str | None) -> bool:
+    """Whether one of the newest 200 records was given `key`: who repeats himself does so soon."""
+    if key is None:
+        return False
+    after = max(0, store.head(stream) - _RETRIED)
+    return any(record.key == key for record in read_kept(store, stream, after, _RETRIED).records)
 
 
 def place_at(store: Store, stream: str, seq: int) -> Place:

@@ -161,6 +161,17 @@ def test_a_run_emits_so_many_events(rig: Rig) -> None:
     bus.emit(OPERATOR, "pricing-change", PRICE)
 
 
+def test_a_retry_at_the_limit_is_answered(rig: Rig) -> None:
+    """The last event that a limit let in gives its record again when it is repeated."""
+    bus = rig.opened(limited(events_per_run=1, hops=1))
+    author = in_run("outreach")
+    first = bus.emit(author, "pricing-change", PRICE, key="k")
+
+    assert bus.emit(author, "pricing-change", PRICE, key="k").seq == first.seq
+    with pytest.raises(TryAgain):
+        bus.emit(author, "pricing-change", PRICE, key="another")
+
+
 def test_the_count_of_a_run_survives_a_lost_cache(rig: Rig) -> None:
     """Deleting the caches opens no limit."""
     bus = rig.opened(limited(events_per_run=2))

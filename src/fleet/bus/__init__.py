@@ -290,25 +290,25 @@ class Bus:
 
     # What went wrong -------------------------------------------------------------------------
 
-    def set_aside(self, agent: str, record: Record, attempts: int, runs: Sequence[str]) -> Record:
+    def set_aside(
+        self, agent: str, record: Record, attempts: int, runs: Sequence[str]
+    ) -> Record | None:
         """Put the oldest waiting event of a lane to the dead letters and let the lane pass it.
 
-        Each step may be repeated: a dead letter, its alert and the place exist once.
+        Each step may be repeated: a dead letter, its alert and the place exist once. None when
+        older events wait in the lane: nothing is set aside then, for they would be skipped.
 
         Args:
             agent: whom it was for.
             record: the event.
             attempts: how many runs failed on it.
             runs: their ids.
-
-        Raises:
-            Rejected: older events wait in its lane, which would be skipped.
         """
         lane, interests = lane_of(record), self._interests(agent)
         start = self.lanes(agent, {})[lane].seq
         first = lanes.oldest(self._store, agent, interests, lane, start)
         if first is not None and first.seq < record.seq:
-            raise Rejected(f"{first.ref} waits before {record.ref}", "set it aside first")
+            return None
         body: Body = {
             "op": "dead",
             "agent": agent,

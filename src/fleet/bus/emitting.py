@@ -10,7 +10,7 @@ from fleet.alerts import raise_alert
 from fleet.bus.counts import emitted_by
 from fleet.bus.events import STREAM, seq_of
 from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
-from fleet.logs import record_at
+from fleet.logs import has_key, record_at
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
 from fleet.text import suggest
@@ -57,6 +57,7 @@ class Emitter:
         faults = self._schemas.check(type_name, payload)
         if faults:
             raise Rejected(f"{type_name}: {'; '.join(faults)}", _corrected(kind, payload, to))
+        hops = self._hops(author, cause)
         body: Body = {
             "op": "event",
             "type": type_name,
@@ -64,12 +65,14 @@ class Emitter:
             "to_agent": self._addressee(type_name, payload, to),
             "payload": payload,
             "cause": cause or author.cause,
-            "hops": self._hops(author, cause),
+            "hops": hops,
             "run": author.run,
         }
         if author.by is not None:
             body["by"] = author.by
-        self._check_count(author)
+        if not has_key(self._store, STREAM, key):  # a repeated event was let in already
+            self._check_chain(author, cause, hops)
+            self._check_count(author)
         claim = self._schemas.claim_key(type_name, payload)
         return self._append(author, Draft(body, key=key, same=_SAME), claim)
 
@@ -100,6 +103,9 @@ class Emitter:
                 raise Unknown(f"there is no event {cause} to be the cause", "fleet events")
             earlier = found.body.get("hops")
             hops = max(hops, (earlier if isinstance(earlier, int) else 0) + 1)
+        return hops
+
+    def _check_chain(self, author: "Author", cause: str | None, hops: int) -> None:
         limit = self._config.limits.hops
         if hops > limit:
             self._stop_chain(author, cause or author.cause or str(author.run), hops)
@@ -108,7 +114,6 @@ class Emitter:
                 f"limits.hops is {limit}",
                 "leave it to a person, who has an alert",
             )
-        return hops
 
     def _stop_chain(self, author: "Author", chain: str, hops: int) -> None:
         raise_alert(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
-from fleet.logs import record_at
+from fleet.logs import has_key, record_at
 from fleet.records import Body, Draft, Record
 from fleet.talk import reading
 from fleet.talk.board import Board, board
@@ -81,11 +81,12 @@ class Talk:
         check_text(text)
         parent = self._post(here.id, reply_to) if reply_to is not None else None
         thread = self._thread(here.id, parent) if parent else None
-        self._check_posts(author)
-        if thread is not None:
-            self._check_turns(author, here.id, thread)
-        if pin:
-            self._check_pins(here)
+        if not has_key(self._store, stream_of(here.id), key):  # else it was let in already
+            self._check_posts(author)
+            if thread is not None:
+                self._check_turns(author, here.id, thread)
+            if pin:
+                self._check_pins(here)
         body: Body = {
             "op": "post",
             "from_agent": author.name,
