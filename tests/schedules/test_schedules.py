@@ -12,14 +12,14 @@ import pytest
 from fleet import schedules
 
 BERLIN = ZoneInfo("Europe/Berlin")
-# Berlin; New York; half an hour at once; a gap at midnight; a gap that ends the day; the far south.
+# Two common ones; half an hour; a gap at midnight; one that ends the day; one across a midnight.
 CHANGES = {
     "Europe/Berlin": ("2027-03-28T01:00Z", "2027-10-31T01:00Z"),
     "America/New_York": ("2027-03-14T07:00Z", "2027-11-07T06:00Z"),
     "Australia/Lord_Howe": ("2027-10-02T15:30Z", "2027-04-03T15:00Z"),
     "Africa/Cairo": ("2027-04-29T22:00Z", "2027-10-28T21:00Z"),
     "America/Nuuk": ("2027-03-28T01:00Z", "2027-10-31T01:00Z"),
-    "Pacific/Auckland": ("2027-09-25T14:00Z", "2027-04-03T14:00Z"),
+    "America/St_Johns": ("2010-03-14T03:31Z", "2010-11-07T02:31Z"),
 }
 EXPRESSIONS = (
     "* * * * *",
@@ -177,6 +177,19 @@ def test_slots_increase_over_every_change(zone, cron) -> None:
         found = [slot.astimezone(UTC) for slot in slots(Plan(cron), start, 200, ZoneInfo(zone))]
 
         assert all(before < after for before, after in pairwise([start, *found]))
+
+
+@pytest.mark.parametrize("zone", CHANGES)
+def test_every_minute_is_every_minute(zone) -> None:
+    """`* * * * *` leaves no minute out and doubles none, whatever the clocks do."""
+    for change in CHANGES[zone]:
+        start = at(change) - timedelta(hours=2)
+        found = slots(Plan("* * * * *"), start, 240, ZoneInfo(zone))
+
+        steps = {
+            after.astimezone(UTC) - before.astimezone(UTC) for before, after in pairwise(found)
+        }
+        assert steps == {timedelta(minutes=1)}
 
 
 @pytest.mark.parametrize("zone", CHANGES)
