@@ -2,6 +2,8 @@
 
 Reading never consumes. A lane moves only by `Cursors.advance` with the places that a run which
 succeeded brings (`advance_for`), by `set_aside`, by `skip`, or by `repair_lanes`.
+
+What only readers need is imported where it is used: `emit` is on the hot path.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,16 +11,23 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
-from fleet.bus import counts, lanes, listing, repair
 from fleet.bus.emitting import Emitter, Permit
-from fleet.bus.events import LANES, STREAM, event_json, is_event, is_for, lane_of, seq_of
-from fleet.bus.lanes import COUNT_LIMIT, Pending
+from fleet.bus.events import (
+    COUNT_LIMIT,
+    LANES,
+    STREAM,
+    Pending,
+    event_json,
+    is_event,
+    is_for,
+    lane_of,
+    seq_of,
+)
 from fleet.cursors import Cursors, stream_of
 from fleet.errors import Conflict, Finding, NotAllowed, Rejected, Unknown
 from fleet.logs import place_at, record_at
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Place, Record
-from fleet.text import suggest
 
 if TYPE_CHECKING:
     from fleet.config.model import HomeConfig
@@ -122,6 +131,8 @@ class Bus:
             floor: places from the agent's last run, as for `pending`.
             limit: how many.
         """
+        from fleet.bus import lanes, listing
+
         wanted = listing.Wanted(type, where or {}, since, until)
         if for_agent is None:
             return listing.listed(self._store, wanted, after=after, limit=limit)
@@ -140,6 +151,8 @@ class Bus:
 
     def latest(self, types: Sequence[str]) -> list[Record]:
         """The 8 newest events of each type, in the order of the log (a fold)."""
+        from fleet.bus import counts
+
         return counts.latest(self._store, self._cache, tuple(types))
 
     def count_since(self, type_name: str, wall: float) -> int:
@@ -147,6 +160,8 @@ class Bus:
 
         A fold by UTC hours: the hour that `wall` falls into is counted whole.
         """
+        from fleet.bus import counts
+
         return counts.count_since(self._store, self._cache, type_name, wall)
 
     # Lanes -----------------------------------------------------------------------------------
@@ -157,6 +172,8 @@ class Bus:
         `floor` is what the agent's last successful run brought. A place in it that its log does
         not hold (the log was restored since) does not count. Both event lanes are always there.
         """
+        from fleet.bus import repair
+
         places = dict.fromkeys(LANES, Place(0)) | self._cursors.get(agent)
         for lane, place in floor.items():
             here = places.get(lane, Place(0))
@@ -169,6 +186,8 @@ class Bus:
 
         Places that their log does not hold are left out, see `lanes`.
         """
+        from fleet.bus import repair
+
         held = {
             lane: place
             for lane, place in advance.items()
@@ -196,6 +215,8 @@ class Bus:
         Raises:
             Unknown: no such agent.
         """
+        from fleet.bus import lanes
+
         return lanes.pending(
             self._store,
             agent,
@@ -214,12 +235,16 @@ class Bus:
         with nothing waiting to where it was looked through. A lane that waits and of which
         nothing was shown does not move. What the places count is made durable first.
         """
+        from fleet.bus import lanes
+
         self._interests(agent)
         self._store.sync(STREAM)
         return lanes.advance_for(self._store, pending, shown_refs)
 
     def lag(self, agent: str, floor: Mapping[str, Place]) -> int:
         """How many events wait for `agent`, counted to `LAG_LIMIT`."""
+        from fleet.bus import lanes
+
         interests, places = self._interests(agent), self.lanes(agent, floor)
         return lanes.lag(self._store, agent, interests, places, LAG_LIMIT)
 
@@ -304,6 +329,8 @@ class Bus:
             attempts: how many runs failed on it.
             runs: their ids.
         """
+        from fleet.bus import lanes
+
         lane, interests = lane_of(record), self._interests(agent)
         start = self.lanes(agent, {})[lane].seq
         first = lanes.oldest(self._store, agent, interests, lane, start)
@@ -332,6 +359,8 @@ class Bus:
 
     def lane_check(self, agent: str) -> list[Finding]:
         """What is wrong with the agent's lanes, channels included. Changes nothing."""
+        from fleet.bus import repair
+
         return [one.finding for one in repair.broken_lanes(self._store, self._cursors, agent)]
 
     def repair_lanes(self, agent: str) -> list[Finding]:
@@ -339,6 +368,8 @@ class Bus:
 
         The runner calls it when it starts and before each launch.
         """
+        from fleet.bus import repair
+
         broken = list(repair.broken_lanes(self._store, self._cursors, agent))
         for one in broken:
             repair.repair(self._store, self._cursors, one)
@@ -347,6 +378,8 @@ class Bus:
     def _interests(self, agent: str) -> tuple[str, ...]:
         agents = self._config.agents
         if agent not in agents:
+            from fleet.text import suggest
+
             near = suggest(agent, tuple(agents)) or "fleet agents"
             raise Unknown(f"there is no agent {agent!r}", near)
         return agents[agent].interests

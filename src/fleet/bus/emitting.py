@@ -3,17 +3,15 @@
 What happens to the event afterwards (lanes, lists, counts) is not decided here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
-from fleet.bus.counts import emitted_by
 from fleet.bus.events import STREAM, seq_of
 from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
 from fleet.logs import has_key, record_at
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
-from fleet.text import suggest
 
 if TYPE_CHECKING:
     from fleet.config.model import HomeConfig
@@ -80,12 +78,12 @@ class Emitter:
         """The agent it goes to, by the caller's word or by the type's own field."""
         agents = self._config.agents
         if to is not None and to not in agents:
-            raise Unknown(f"there is no agent {to!r}", suggest(to, tuple(agents)) or "fleet agents")
+            raise Unknown(f"there is no agent {to!r}", _nearest(to, agents) or "fleet agents")
         named = self._schemas.addressee(type_name, payload)
         if named is None:
             return to
         if named not in agents:
-            near = suggest(named, tuple(agents)) or "name an agent: fleet agents"
+            near = _nearest(named, agents) or "name an agent: fleet agents"
             raise Rejected(f"{type_name} is addressed to {named!r}, which is no agent", near)
         if to not in {None, named}:
             raise Rejected(f"{type_name} goes to {named} by its own field", f"leave out --to {to}")
@@ -127,8 +125,12 @@ class Emitter:
         )
 
     def _check_count(self, author: "Author") -> None:
+        if author.run is None:
+            return
+        from fleet.bus.counts import emitted_by
+
         limit = self._config.limits.events_per_run
-        if author.run and emitted_by(self._store, self._cache, author.run) >= limit:
+        if emitted_by(self._store, self._cache, author.run) >= limit:
             raise TryAgain(
                 f"run {author.run} has emitted {limit} events, the limit of limits.events_per_run",
                 "go on in the next run",
@@ -150,6 +152,12 @@ class Emitter:
         until = rfc3339(wall) if isinstance(wall, int | float) else ""
         what = f"{claim} is held by {holder}" + (f" until {until}" if until else "")
         return Held(what, "leave it, do something else", key=claim, holder=holder, until=until)
+
+
+def _nearest(name: str, agents: Iterable[str]) -> str:
+    from fleet.text import suggest
+
+    return suggest(name, tuple(agents))
 
 
 def _corrected(kind: "EventType", payload: Body, to: str | None) -> str:

@@ -1,12 +1,36 @@
-"""What an event's record holds and whom it is for; nothing here reads or writes a log."""
+"""What an event's record holds, whom it is for, and what waits; no log is read or written here."""
+
+from dataclasses import dataclass
 
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.errors import Unknown
-from fleet.records import Body, Record, Sieve
+from fleet.records import Body, Place, Record, Sieve
 
 STREAM = "events"
 LANES = (ADDRESSED, BROADCAST)  # in the order in which a prompt shows them
+COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or more"
 _DIGITS = 18  # of a number, far above any log's
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What waits for one agent, cut to a limit.
+
+    Attributes:
+        shown: to be shown: those addressed to it, then those of interest, each oldest first.
+        waiting: by lane, how many wait beyond those shown (up to about `COUNT_LIMIT`).
+        redelivered: a run that was shown one of `shown` has failed.
+        alone: `shown` is one event that failed too often to share a prompt.
+        scanned: by lane, how far its log was looked through.
+        left_out: by lane, the number of the first event that waits and is not in `shown`.
+    """
+
+    shown: tuple[Record, ...]
+    waiting: dict[str, int]
+    redelivered: bool
+    alone: bool
+    scanned: dict[str, Place]
+    left_out: dict[str, int]
 
 
 def event_json(record: Record) -> Body:

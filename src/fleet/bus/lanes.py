@@ -7,36 +7,14 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from fleet.bus.events import LANES, STREAM, is_for, lane_of, sieve_of
+from fleet.bus.events import COUNT_LIMIT, LANES, STREAM, Pending, is_for, lane_of, sieve_of
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.logs import place_at
 from fleet.ports import Store, read_kept
 from fleet.records import Place, Record
 
 ALONE_FROM = 2  # failed attempts of a lane's oldest event from which it is shown alone
-COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or more"
 _CHUNK = 500  # records held in memory at once
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """What waits for one agent, cut to a limit.
-
-    Attributes:
-        shown: to be shown: those addressed to it, then those of interest, each oldest first.
-        waiting: by lane, how many wait beyond those shown (up to about `COUNT_LIMIT`).
-        redelivered: a run that was shown one of `shown` has failed.
-        alone: `shown` is one event that failed too often to share a prompt.
-        scanned: by lane, how far its log was looked through.
-        left_out: by lane, the number of the first event that waits and is not in `shown`.
-    """
-
-    shown: tuple[Record, ...]
-    waiting: dict[str, int]
-    redelivered: bool
-    alone: bool
-    scanned: dict[str, Place]
-    left_out: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,19 @@
 """Channels: agents and people post, answer, react and pin; members only.
 
 Reading moves no lane; what a run has read counts when it succeeded, see `digest`.
+What only readers need is imported where it is used: `post` is on the hot path.
 """
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
 from fleet.logs import has_key, record_at
 from fleet.records import Body, Draft, Record
-from fleet.talk import reading
-from fleet.talk.board import Board, board
-from fleet.talk.limits import limits
 from fleet.talk.messages import (
     KINDS,
     MAX_TEXT,
+    Digest,
     Message,
     Reaction,
     check_text,
@@ -23,16 +21,15 @@ from fleet.talk.messages import (
     parse_ref,
     stream_of,
 )
-from fleet.talk.reading import Digest
-from fleet.text import suggest
 
 if TYPE_CHECKING:
     from fleet.config.model import Channel, HomeConfig
     from fleet.cursors import Cursors
     from fleet.identity import Author
     from fleet.ports import Cache, Store
+    from fleet.talk.board import Board
 
-__all__ = ["KINDS", "MAX_TEXT", "Board", "Digest", "Message", "Reaction", "Talk", "message_json"]
+__all__ = ["KINDS", "MAX_TEXT", "Digest", "Message", "Reaction", "Talk", "message_json"]
 
 
 class Talk:
@@ -108,7 +105,7 @@ class Talk:
         """
         channel, seq = self._message(author, ref)
         if kind not in KINDS:
-            near = suggest(kind, KINDS) or f"say {', '.join(KINDS[:-1])} or {KINDS[-1]}"
+            near = _nearest(kind, KINDS) or f"say {', '.join(KINDS[:-1])} or {KINDS[-1]}"
             raise Rejected(f"{kind!r} is no reaction", near)
         body: Body = {
             "op": "react",
@@ -174,6 +171,8 @@ class Talk:
 
     def get(self, author: "Author", ref: str) -> Message:
         """One message, whole."""
+        from fleet.talk import reading
+
         channel, seq = self._message(author, ref)
         at_hand = self.board(channel)
         found = at_hand.find(seq)
@@ -209,6 +208,10 @@ class Talk:
             until: not stamped after (epoch seconds).
             limit: how many.
         """
+        from itertools import islice
+
+        from fleet.talk import reading
+
         here = self._channel(author, channel)
         if thread is not None:
             post = self._post(here.id, thread)
@@ -223,8 +226,10 @@ class Talk:
             posts = list(islice(others, limit))
         return reading.messages_of(self._store, self.board(here.id), posts)
 
-    def board(self, channel: str) -> Board:
+    def board(self, channel: str) -> "Board":
         """The channel as it stands now, for fleet itself: it asks for no author."""
+        from fleet.talk.board import board
+
         keep = self._config.channels[self._known(channel)].keep
         return board(self._store, self._cache, channel, keep)
 
@@ -234,6 +239,8 @@ class Talk:
         Every pinned message, then the newest `limit` unread ones. Changes nothing; what its
         `upto` counts is made durable first.
         """
+        from fleet.talk import reading
+
         self._admit(self._config.channels[self._known(channel)], agent)
         here = self.board(channel)
         if here.place.seq > after:
@@ -248,7 +255,7 @@ class Talk:
     def _known(self, channel: str) -> str:
         known = tuple(sorted(self._config.channels))
         if channel not in known:
-            near = suggest(channel, known) or "fleet channels"
+            near = _nearest(channel, known) or "fleet channels"
             raise Unknown(f"there is no channel {channel!r}", near)
         return channel
 
@@ -290,12 +297,16 @@ class Talk:
         named = parent.body.get("thread")
         if isinstance(named, str):
             return named
+        from fleet.talk import reading
+
         passed = reading.first_of_thread(self._store, channel, parent)
         return f"{channel}#{min(passed)}"
 
     def _check_posts(self, author: "Author") -> None:
         if author.run is None:
             return
+        from fleet.talk.limits import limits
+
         turns, most = self._config.limits.turns_per_thread, self._config.limits.posts_per_run
         count = sum(
             limits(self._store, self._cache, channel.id, turns).posted_by(author.run)
@@ -308,9 +319,11 @@ class Talk:
             )
 
     def _check_turns(self, author: "Author", channel: str, thread: str) -> None:
-        turns = self._config.limits.turns_per_thread
         if author.run is None:
             return
+        from fleet.talk.limits import limits
+
+        turns = self._config.limits.turns_per_thread
         counted = limits(self._store, self._cache, channel, turns)
         if not counted.used_up(self._store, thread, author.name, turns):
             return
@@ -357,3 +370,9 @@ def _carried(message: Message) -> Body:
         name: known[name]
         for name in ("seq", "id", "at", "from_agent", "text", "reply_to", "reactions")
     }
+
+
+def _nearest(name: str, known: tuple[str, ...]) -> str:
+    from fleet.text import suggest
+
+    return suggest(name, known)

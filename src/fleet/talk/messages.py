@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from fleet.errors import Rejected, Unknown
-from fleet.records import Body, Record, ref_of
+from fleet.records import Body, Place, Record, ref_of
 
 MAX_TEXT = 16 * 1024  # bytes of a message's text as UTF-8
 KINDS = ("agree", "disagree", "important")
@@ -49,6 +49,27 @@ class Message:
     def ref(self) -> str:
         """`competitive-intel#412`."""
         return f"{self.channel}#{self.seq}"
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What an agent is told of a channel.
+
+    Attributes:
+        channel: its id.
+        messages: the pinned ones, then the newest unread ones, each oldest first.
+        new: numbers of those in `messages` that are unread.
+        unread: how many messages of others came after the agent's place.
+        not_shown: how many of them are not in `messages`.
+        upto: the place that the agent's lane passes to when its run succeeds.
+    """
+
+    channel: str
+    messages: tuple[Message, ...]
+    new: frozenset[int]
+    unread: int
+    not_shown: int
+    upto: Place
 
 
 class Row(TypedDict):

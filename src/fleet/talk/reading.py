@@ -4,37 +4,15 @@ Membership is the caller's business; nothing here moves a lane.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from fleet.logs import between, newest, place_before, record_at
 from fleet.ports import Store
-from fleet.records import Place, Record, Sieve, wall_of
+from fleet.records import Record, Sieve, wall_of
 from fleet.talk.board import Board, overlaid
-from fleet.talk.messages import Message, seq_in, stream_of
+from fleet.talk.messages import Digest, Message, seq_in, stream_of
 
 _POSTS = Sieve({"op": frozenset({"post"})})
 _LATER = Sieve({"op": frozenset({"react", "pin", "unpin"})})
-
-
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """What an agent is told of a channel.
-
-    Attributes:
-        channel: its id.
-        messages: the pinned ones, then the newest unread ones, each oldest first.
-        new: numbers of those in `messages` that are unread.
-        unread: how many messages of others came after the agent's place.
-        not_shown: how many of them are not in `messages`.
-        upto: the place that the agent's lane passes to when its run succeeds.
-    """
-
-    channel: str
-    messages: tuple[Message, ...]
-    new: frozenset[int]
-    unread: int
-    not_shown: int
-    upto: Place
 
 
 def digest(store: Store, board: Board, agent: str, after: int, limit: int) -> Digest:
