@@ -14,8 +14,8 @@ from fleet.errors import Finding
 _WORDS = {
     "string_type": "must be a text",
     "tuple_type": "must be a list",
-    "model_type": "must be a mapping like {key: value}",
-    "dict_type": "must be a mapping like {key: value}",
+    "model_type": "must be a mapping like {{key: value}}",
+    "dict_type": "must be a mapping like {{key: value}}",
     "int_parsing": "must be a whole number",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
@@ -61,13 +61,19 @@ def dotted(path: Path) -> str:
 
 
 def existing(tree: Tree, path: Path) -> Path:
-    """The longest part of `path` that is written in `tree`."""
-    for length, part in enumerate(path):
-        within: Any = tree if isinstance(tree, dict) else dict(enumerate(tree or ()))
-        if isinstance(tree, str) or part not in within:
-            return path[:length]
-        tree = within[part]
-    return path
+    """The longest part of `path` that is written in `tree`; a lone value counts as its list."""
+    found: Path = ()
+    for part in path:
+        if isinstance(tree, dict) and part in tree:
+            tree = tree[str(part)]
+        elif isinstance(tree, list) and isinstance(part, int) and part < len(tree):
+            tree = tree[part]
+        elif isinstance(part, int):
+            continue
+        else:
+            break
+        found = (*found, part)
+    return found
 
 
 def _is_missing(error: ErrorDetails) -> bool:
