@@ -1,0 +1,230 @@
+"""Builds the context of one run: sections within their budgets, the template, what it showed."""
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from zoneinfo import ZoneInfo
+
+from fleet.bus import lane_of
+from fleet.config.model import Agent, HomeConfig
+from fleet.context import awareness, channels, events, how_to, you
+from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
+from fleet.context.section import BOUNDS, Built, Scene, Section, allot
+from fleet.context.sources import Facts, Sources, gather, make_durable
+from fleet.context.templates import render
+from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
+from fleet.records import Body, Place, Record, rfc3339
+from fleet.runs import places_body
+
+ORDER = ("you", "awareness", "events", "channels", "how_to")
+LANES = (ADDRESSED, BROADCAST)
+AWARENESS = BOUNDS["awareness"].most or 0
+LATER = ("inbox", "memory", "metrics", "knowledge", "matches")  # names that print nothing yet
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a waking agent is told.
+
+    Attributes:
+        sections: in their order, with what each costs.
+        context_md: the template's block `context`.
+        prompt_md: a fixed first line and the template's block `task`.
+        shown: references of every record that either of them really shows.
+        advance: where the lanes go if the run succeeds.
+        hops: the most wakes behind any event that is shown.
+        manifest: what the same bytes can be built from again; JSON values only. `facts` is what
+            the run's record takes, `heads` the number that each log had reached.
+    """
+
+    sections: tuple[Section, ...]
+    context_md: str
+    prompt_md: str
+    shown: tuple[str, ...]
+    advance: Mapping[str, Place]
+    hops: int
+    manifest: Body
+
+
+def build(
+    sources: Sources,
+    agent: Agent,
+    *,
+    run: str,
+    now: float | None = None,
+    nonce: str | None = None,
+    durable: bool = False,
+) -> Context:
+    """The context of `agent`'s run `run`. Reads, and writes nothing.
+
+    Args:
+        sources: what it is made of.
+        agent: who wakes.
+        run: the run's id.
+        now: epoch seconds; None asks the store's clock.
+        nonce: closes the fences, letters and digits; None makes one. The same inputs, moment
+            and nonce give the same bytes.
+        durable: a run will act on it, so everything that was read is synced.
+
+    Raises:
+        RenderFailed: the template has a fault or reaches a limit.
+    """
+    wall = sources.store.now().wall if now is None else now
+    facts = gather(sources, agent, wall)
+    moment = datetime.fromtimestamp(wall, ZoneInfo(sources.config.timezone))
+    scene = Scene(agent, run, moment, nonce or secrets.token_hex(4))
+    built = _sections(sources.config, scene, facts)
+    variables = _variables(sources.config, scene, built)
+    rendered = render(sources.config.root / "prompts", agent.prompt, variables)
+    context_md, in_context = found(rendered.context)
+    task, in_task = found(rendered.task)
+    if durable:
+        make_durable(sources.store, facts)
+    seen = _Seen.of(in_context, in_task)
+    advance = _advance(sources, agent, facts, seen)
+    sections = tuple(built[name].section() for name in ORDER)
+    manifest: Body = {
+        "run": run,
+        "agent": agent.id,
+        "now": rfc3339(wall),
+        "nonce": scene.nonce,
+        "config": sources.config.version,
+        "templates": dict(rendered.templates),
+        "health": sources.health,
+        "heads": {stream: place.seq for stream, place in facts.heads.items()},
+        "crcs": {stream: place.crc for stream, place in facts.heads.items()},
+        "sections": [_costs(section) for section in sections],
+        "facts": _record(facts, seen, advance),
+    }
+    first = f"Task for {agent.id}, run {run}:"
+    return Context(
+        sections=sections,
+        context_md=context_md,
+        prompt_md=f"{first}\n{task.lstrip()}",
+        shown=seen.refs,
+        advance=advance,
+        hops=max((_hops(record) for record in _shown(facts, seen)), default=0),
+        manifest=manifest,
+    )
+
+
+# Sections --------------------------------------------------------------------------------------
+
+
+def _sections(config: HomeConfig, scene: Scene, facts: Facts) -> dict[str, Built]:
+    """Every section within its share of the agent's tokens."""
+    agent = scene.agent
+    makers: dict[str, Callable[[int], Built]] = {
+        "you": lambda budget: you.build(scene, facts.past, budget),
+        "events": lambda budget: events.build(scene, facts.waiting, budget),
+        "channels": lambda budget: channels.build(scene, facts.told, budget),
+        "how_to": lambda budget: how_to.build(agent.id, agent.interests, config.types, budget),
+    }
+    total = agent.context.max_tokens
+    full = {name: make(min(total, BOUNDS[name].most or total)) for name, make in makers.items()}
+    needs = {name: built.cost for name, built in full.items()}
+    needs["awareness"] = _aware(scene, facts, AWARENESS, ()).cost
+    limits = {name: bounds.max_tokens for name, bounds in agent.context.sections.items()}
+    grants = allot(needs, total, limits)
+    made = {
+        name: full[name] if needs[name] <= grants[name] else _within(name, make, grants[name])
+        for name, make in makers.items()
+    }
+    aware = _aware(scene, facts, grants["awareness"], made["events"].items)
+    return made | {"awareness": aware}
+
+
+def _within(name: str, make: Callable[[int], Built], budget: int) -> Built:
+    return make(budget) if budget else Built(name, "")
+
+
+def _aware(scene: Scene, facts: Facts, budget: int, shown: Iterable[Fields]) -> Built:
+    elsewhere = {f"events#{item['seq']}" for item in shown}
+    make = partial(awareness.build, scene, facts.world, elsewhere=frozenset(elsewhere))
+    return _within("awareness", make, budget)
+
+
+def _costs(section: Section) -> Body:
+    return {
+        "name": section.name,
+        "items": section.items,
+        "left_out": section.left_out,
+        "tokens": section.tokens,
+    }
+
+
+# What templates see ----------------------------------------------------------------------------
+
+
+def _variables(config: HomeConfig, scene: Scene, built: Mapping[str, Built]) -> dict[str, object]:
+    agent = scene.agent
+    told = {
+        "id": agent.id,
+        "description": scene.line(agent.description),
+        "cwd": str(agent.cwd),
+        "channels": agent.channels,
+        "interests": agent.interests,
+        "collaborators": agent.collaborators,
+    }
+    return {
+        "agent": Fields("agent", told),
+        "fleet": Fields("fleet", {"name": config.name, "timezone": config.timezone}),
+        "run": Fields("run", {"id": scene.run}),
+        "now": scene.clock,
+        **{name: View() for name in LATER},
+        **{name: section.view() for name, section in built.items()},
+    }
+
+
+# What it showed --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What stands in the rendered bytes."""
+
+    events: frozenset[str]
+    channels: frozenset[str]
+    refs: tuple[str, ...]
+
+    @classmethod
+    def of(cls, *marked: Mapping[str, list[str]]) -> "_Seen":
+        by_kind = {
+            kind: [name for marks in marked for name in marks.get(kind, [])]
+            for kind in (EVENT, REF, CHANNEL)
+        }
+        refs = tuple(dict.fromkeys([*by_kind[EVENT], *by_kind[REF]]))
+        return cls(frozenset(by_kind[EVENT]), frozenset(by_kind[CHANNEL]), refs)
+
+
+def _shown(facts: Facts, seen: _Seen) -> list[Record]:
+    return [record for record in facts.waiting.pending.shown if record.ref in seen.events]
+
+
+def _advance(sources: Sources, agent: Agent, facts: Facts, seen: _Seen) -> dict[str, Place]:
+    places = sources.bus.advance_for(agent.id, facts.waiting.pending, seen.events)
+    for one in facts.told:
+        new = {message.ref for message in one.digest.messages if message.seq in one.digest.new}
+        listed = bool(new) and not one.digest.not_shown and new <= set(seen.refs)
+        if one.channel.id in seen.channels or listed:
+            places[channel_lane(one.channel.id)] = one.digest.upto
+    return places
+
+
+def _record(facts: Facts, seen: _Seen, advance: Mapping[str, Place]) -> Body:
+    shown = _shown(facts, seen)
+    by_lane = {lane: [record.seq for record in shown if lane_of(record) == lane] for lane in LANES}
+    return {
+        "lanes": places_body(facts.lanes),
+        "events": by_lane,
+        "events_shown": len(shown),
+        "shown": list(seen.refs),
+        "advance": places_body(advance),
+    }
+
+
+def _hops(record: Record) -> int:
+    hops = record.body.get("hops")
+    return hops if isinstance(hops, int) else 0

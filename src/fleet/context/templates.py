@@ -1,0 +1,314 @@
+"""The only door of jinja2: renders an operator's template under limits, two blocks at once.
+
+Templates come from the home's prompts/ and nowhere else; data is inserted and never rendered.
+A template is the operator's own, so the limits guard against mistakes: a loop without end, a huge
+text, a misspelt name. They hold for time, for memory and for output.
+"""
+
+import hashlib
+import re
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from threading import Lock
+from types import FrameType, TracebackType
+from typing import Any
+
+from jinja2 import BaseLoader, Environment, StrictUndefined, Template, TemplateNotFound
+from jinja2.exceptions import SecurityError, TemplateError, TemplateSyntaxError
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import missing
+
+from fleet.context.data import CLOSE, OPEN, Fields, names_of
+from fleet.errors import EndedBadly
+from fleet.text import ARMED_AT, ZERO_WIDTH_SPACE, suggest
+
+BLOCKS = ("context", "task")
+MAX_SECONDS = 2.0
+MAX_OUTPUT = 1 << 20  # characters of both blocks together
+MAX_MEMORY = 512 << 20  # bytes that rendering may add to the process
+MAX_FILE = 256 << 10  # bytes of a template
+MAX_BITS = 1 << 14  # of a number that a template computes
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(?:/[A-Za-z0-9][\w.-]*)*", re.ASCII)
+
+
+class RenderFailed(EndedBadly):
+    """A template could not be rendered; the message names it and, where there is one, the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Both blocks with their marks, and the sha256 of each template file that took part."""
+
+    context: str
+    task: str
+    templates: dict[str, str]
+
+
+class _TooMuch(Exception):  # noqa: N818 - never leaves this module
+    """A limit was reached."""
+
+
+class _Missing(StrictUndefined):
+    """An unknown name is an error that says what there is."""
+
+    @property
+    def _undefined_message(self) -> str:
+        name = str(self._undefined_name)
+        if self._undefined_obj is missing:
+            return _with_hint(f"'{name}' is not known here", name, VARIABLES)
+        if isinstance(self._undefined_obj, Fields):
+            owner, names = names_of(self._undefined_obj)
+            return _with_hint(f"'{owner}' has no '{name}'", name, names)
+        return super()._undefined_message
+
+
+VARIABLES = (
+    *("agent", "fleet", "run", "now", "you", "awareness", "events", "channels", "inbox"),
+    *("memory", "metrics", "knowledge", "matches", "how_to"),
+)
+
+
+def _with_hint(what: str, name: str, known: "tuple[str, ...] | list[str]") -> str:
+    return f"{what}, {suggest(name, known) or 'there are ' + ', '.join(known)}"
+
+
+class _Folder(BaseLoader):
+    """Loads from one folder: no names that climb out, no links that lead out."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.sources: dict[str, str] = {}
+
+    def get_source(
+        self,
+        environment: Environment,  # noqa: ARG002 - jinja's signature
+        template: str,
+    ) -> tuple[str, str, Callable[[], bool]]:
+        """The text of `template`, its path, and whether it is still that file."""
+        path = self._path(template)
+        stamp = _stamp(path)
+        data = path.read_bytes()
+        if len(data) > MAX_FILE:
+            raise TemplateSyntaxError(f"over {MAX_FILE} bytes", 1, template)
+        try:
+            source = data.decode()
+        except UnicodeDecodeError:
+            raise TemplateSyntaxError("not UTF-8", 1, template) from None
+        self.sources[template] = source
+        return source, str(path), lambda: _stamp(path) == stamp
+
+    def _path(self, name: str) -> Path:
+        root = self._folder.resolve()
+        path = (root / name).resolve()
+        if not _NAME.fullmatch(name) or not path.is_relative_to(root) or not path.is_file():
+            raise TemplateNotFound(name)
+        return path
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class _Sandbox(ImmutableSandboxedEnvironment):
+    """Marks the two blocks, remembers which templates took part, bounds what numbers may do."""
+
+    intercepted_binops = frozenset({"*", "**"})
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = _Folder(folder)
+        self.used: set[str] = set()
+        super().__init__(
+            loader=self.folder,
+            undefined=_Missing,
+            autoescape=False,  # prompts are no HTML; data is made harmless before
+            keep_trailing_newline=True,
+        )
+
+    def _load_template(self, name: str, globals: Any) -> Template:  # noqa: A002 - jinja's own
+        template = super()._load_template(name, globals)
+        self.used.add(name)
+        for block in BLOCKS:
+            if block in template.blocks and not hasattr(template.blocks[block], "__wrapped__"):
+                template.blocks[block] = _marked(block, template.blocks[block])
+        return template
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        """The operators `*` and `**`, refused where one step could cost without bound."""
+        if operator == "**":
+            size = _bits(left) * max(1, abs(right)) if isinstance(right, (int, float)) else 0
+        elif isinstance(left, (int, float)) and isinstance(right, (int, float)):
+            size = _bits(left) + _bits(right)
+        else:
+            size = 0  # a repeated text or list: the memory limit sees it
+        if size > MAX_BITS:
+            raise SecurityError(f"a number of over {MAX_BITS} bits")
+        return super().call_binop(context, operator, left, right)
+
+
+def _bits(value: Any) -> int:
+    return value.bit_length() if isinstance(value, int) else 64
+
+
+def _marked(
+    block: str, render: Callable[[Context], Iterator[str]]
+) -> Callable[[Context], Iterator[str]]:
+    @wraps(render)
+    def wrapped(context: Context) -> Iterator[str]:
+        yield f"{OPEN}<{block}{CLOSE}"
+        yield from render(context)
+        yield f"{OPEN}>{block}{CLOSE}"
+
+    return wrapped
+
+
+_EDGE = re.compile(f"{OPEN}([<>])({'|'.join(BLOCKS)}){CLOSE}")
+_sandboxes: dict[Path, _Sandbox] = {}  # compiled templates stay warm in a process that builds many
+_lock = Lock()
+
+
+def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered:
+    """Both blocks of template `name` in `folder`.
+
+    Args:
+        folder: the home's prompts/.
+        name: the file's name there.
+        variables: `VARIABLES` and their values, harmless already.
+
+    Raises:
+        RenderFailed: no such template, bad syntax, an unknown name, a missing block, a limit.
+    """
+    with _lock:
+        sandbox = _sandboxes.setdefault(folder, _Sandbox(folder))
+        sandbox.used.clear()
+        try:
+            template = sandbox.get_template(name)
+            with _limits():
+                text = _bounded(template.root_render_func(template.new_context(dict(variables))))
+        except TemplateNotFound as error:
+            raise RenderFailed(f"there is no template prompts/{error.name}") from error
+        except TemplateSyntaxError as error:
+            raise RenderFailed(f"prompts/{error.name}:{error.lineno}: {error.message}") from error
+        except MemoryError as error:
+            raise _failed(name, error, f"takes over {MAX_MEMORY >> 20} MiB") from error
+        except (
+            *(_TooMuch, TemplateError, ArithmeticError, LookupError, AttributeError),
+            *(TypeError, ValueError, RuntimeError),
+        ) as error:  # whatever an expression may raise
+            raise _failed(name, error, str(error)) from error
+        parts = _blocks(name, text)
+        sources = {used: sandbox.folder.sources[used] for used in sorted(sandbox.used)}
+    own = set(re.findall(f"{ARMED_AT}\\S+", "\n".join(sources.values())))
+    hashes = {used: hashlib.sha256(text.encode()).hexdigest() for used, text in sources.items()}
+    return Rendered(_disarmed(parts["context"], own), _disarmed(parts["task"], own), hashes)
+
+
+def _disarmed(text: str, own: set[str]) -> str:
+    """Every `@path` is broken but those that the operator wrote into the template himself."""
+
+    def keep(found: re.Match[str]) -> str:
+        word = found.group()
+        return word if word in own else f"@{ZERO_WIDTH_SPACE}{word[1:]}"
+
+    return re.sub(f"{ARMED_AT}\\S*", keep, text)
+
+
+def _bounded(chunks: Iterator[str]) -> str:
+    parts: list[str] = []
+    size = 0
+    for chunk in chunks:
+        size += len(chunk)
+        if size > MAX_OUTPUT:
+            raise _TooMuch(f"prints over {MAX_OUTPUT} characters")
+        parts.append(chunk)
+    return "".join(parts)
+
+
+def _blocks(name: str, text: str) -> dict[str, str]:
+    """What each block printed; a block inside itself (`super()`) belongs to it."""
+    parts: dict[str, list[str]] = {}
+    inside: list[str] = []
+    pieces = iter(_EDGE.split(text))
+    for piece in pieces:
+        if inside:
+            parts[inside[0]].append(piece)
+        edge, block = next(pieces, ""), next(pieces, "")
+        if edge == "<":
+            inside.append(block)
+            parts.setdefault(block, [])
+        elif edge == ">":
+            inside.pop()
+    for block in BLOCKS:
+        if not "".join(parts.get(block, [])).strip():
+            raise RenderFailed(
+                f"prompts/{name}: its block '{block}' is missing or empty",
+                'begin with {% extends "base.md.j2" %} and write {% block task %}',
+            )
+    return {block: "".join(parts[block]) for block in BLOCKS}
+
+
+def _failed(name: str, error: BaseException, what: str) -> RenderFailed:
+    place = _place(error.__traceback__) or f"prompts/{name}"
+    return RenderFailed(f"{place}: {what or type(error).__name__}")
+
+
+def _place(trace: TracebackType | None) -> str:
+    """Template and line of the innermost template frame."""
+    place = ""
+    while trace is not None:
+        template = trace.tb_frame.f_globals.get("__jinja_template__")
+        if isinstance(template, Template):
+            line = template.get_corresponding_lineno(trace.tb_lineno)
+            place = f"prompts/{template.name}:{line}"
+        trace = trace.tb_next
+    return place
+
+
+# Limits ----------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _limits() -> Iterator[None]:
+    """Time by a trace on this thread's frames, memory by the process's address space."""
+    deadline = time.monotonic() + MAX_SECONDS
+    before = sys.gettrace()
+
+    def watch(frame: FrameType, _event: str, _arg: object) -> Any:
+        if time.monotonic() > deadline:
+            raise _TooMuch(f"takes longer than {MAX_SECONDS:g} s")
+        return watch if "__jinja_template__" in frame.f_globals else None
+
+    with _memory():
+        sys.settrace(watch)
+        try:
+            yield
+        finally:
+            sys.settrace(before)
+
+
+@contextmanager
+def _memory() -> Iterator[None]:
+    """Allocations of over `MAX_MEMORY` more than now fail, where the system tells what is used."""
+    try:
+        used = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except OSError:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = used * resource.getpagesize() + MAX_MEMORY
+    allowed = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([wanted, *allowed]), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

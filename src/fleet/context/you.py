@@ -1,0 +1,71 @@
+"""The section on the agent itself: who it is, its last run, its plan, the claims it still holds."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fleet.context.data import REF, Fields, mark
+from fleet.context.section import Built, Scene, cost
+from fleet.runs import Run
+from fleet.text import clip
+
+if TYPE_CHECKING:
+    from fleet.claims import Claim
+
+NAME = "you"
+HEADER = "what you reported in your last run, and claims that you still hold"
+LIMITS = (1200, 400, 120, 0)  # characters of report and plan, tried until everything fits
+CLAIMS = 20  # shown at most
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What is left of earlier runs: the newest one that ended, and claims kept beyond it."""
+
+    last: Run | None
+    claims: tuple["Claim", ...]
+
+
+def build(scene: Scene, past: Past, budget: int) -> Built:
+    """The section within `budget` tokens; the first line is always there."""
+    top = [f"## You are {scene.agent.id}", scene.line(scene.agent.description)]
+    top.append(f"It is {scene.clock}.")
+    if past.last is None:
+        top.append("This is your first run.")
+    else:
+        top.append(_outcome(scene, past.last))
+    for limit in LIMITS:
+        lines = _said(scene, past.last, limit) + _held(scene, past.claims, CLAIMS if limit else 0)
+        text = "\n".join([*top, *([scene.fenced(HEADER, lines)] if lines else [])])
+        if cost(text) <= budget:
+            break
+    shown = len(past.claims[:CLAIMS]) if limit else 0
+    items = tuple(_item(scene, claim) for claim in past.claims[:shown])
+    return Built(NAME, text, items, len(past.claims) - shown)
+
+
+def _outcome(scene: Scene, run: Run) -> str:
+    reason = f" ({scene.line(clip(run.reason, 200))})" if run.reason else ""
+    word = f"{run.outcome}{', idle' if run.idle else ''}{reason}"
+    return f"Your last run {mark(REF, run.ref)} ended {scene.ago(run.ended or run.started)}: {word}"
+
+
+def _said(scene: Scene, run: Run | None, limit: int) -> list[str]:
+    if run is None or not limit:
+        return []
+    told = (("You reported", run.report), ("You meant to do next", run.next))
+    return [f"{name}: {scene.body(clip(text, limit))}" for name, text in told if text]
+
+
+def _held(scene: Scene, claims: tuple["Claim", ...], limit: int) -> list[str]:
+    lines = [
+        f"You hold {scene.line(claim.key)} until {claim.expires[:16]}"
+        + (f": {scene.line(clip(claim.note, 100))}" if claim.note else "")
+        for claim in claims[:limit]
+    ]
+    left = len(claims) - len(lines)
+    return [*lines, *([f"{left} more claims: fleet claims"] if left else [])]
+
+
+def _item(scene: Scene, claim: "Claim") -> Fields:
+    said = {"key": scene.line(claim.key), "expires": claim.expires, "note": scene.line(claim.note)}
+    return Fields("claim", said)
