@@ -61,11 +61,10 @@ def lane_of(record: Record) -> str:
 
 
 def sieve_of(lane: str, agent: str, interests: tuple[str, ...]) -> Sieve:
-    """What the lane of `agent` lets through; its own broadcasts are left to `is_for`."""
-    only: dict[str, frozenset[str | None]] = {"op": frozenset({"event"})}
+    """What the lane of `agent` lets through; the rest of the test is left to `is_for`."""
     if lane == ADDRESSED:
-        return Sieve(only | {"to_agent": frozenset({agent})})
-    return Sieve(only | {"type": frozenset(interests), "to_agent": frozenset({None})})
+        return Sieve({"to_agent": frozenset({agent})})
+    return Sieve({"type": frozenset(interests), "to_agent": frozenset({None})})
 
 
 def is_for(record: Record, agent: str, interests: tuple[str, ...]) -> bool:
