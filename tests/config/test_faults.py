@@ -53,7 +53,7 @@ def test_the_valid_home_has_no_finding(home) -> None:
         ("prompt: `x`", 1, "'`'", 'prompt: "`x`"'),
         ("prompt: !x y", 1, "YAML tag", 'prompt: "!x y"'),
         ("prompt: !!python/object:os.system x", 1, "YAML tag", "put quotes round"),
-        ("prompt: *nothing", 1, "*nothing stands for nothing", 'prompt: "*nothing"'),
+        ("prompt: *nothing", 1, "there is no &nothing before it", 'prompt: "*nothing"'),
         ("channels:\n  - ok\n  - @x", 3, "'@'", '- "@x"'),
         ("env:\n\tset: {}", 2, "a tab", "indent with spaces"),
         ("\tdescription: x", 1, "a tab", "indent with spaces"),
@@ -129,7 +129,7 @@ def test_an_alias_within_bounds_is_read(home, write) -> None:
     assert errors(home) == []
 
     write("agents/outreach.yaml", MINIMAL + "tools: &t [*t]\n")
-    assert "stands for nothing that comes before it" in only(home).what
+    assert "there is no &t before it" in only(home).what
 
 
 # What one file may say ---------------------------------------------------------------------------

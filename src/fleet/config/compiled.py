@@ -91,7 +91,7 @@ def open_config(root: Path, cache: "Cache", *, tolerant: bool) -> HomeConfig:
 
     built = build(root)
     last = _unpack(cache.load(GOOD), root) if tolerant else None
-    faults = [*built.errors, *(_vanished(built.config, last[0]) if last else ())]
+    faults = [*(_vanished(root, last[0]) if last else ()), *built.errors]
     if built.config and not faults:
         cache.save(GOOD, _pack(built.config, built.stamps))
         return built.config
@@ -109,15 +109,16 @@ def _settle(cache: "Cache", name: str, config: HomeConfig, stamps: tuple[Stamp, 
         cache.save(name, _pack(config, tuple((file, seen, None) for file, seen, _ in stamps)))
 
 
-def _vanished(config: HomeConfig | None, last: HomeConfig) -> list[Finding]:
-    """What the last good config had and this one has not: lost by accident, until confirmed."""
-    if config is None:
-        return []
-    gone = [last.agents[name].file for name in last.agents if name not in config.agents]
-    gone += [last.channels[name].file for name in last.channels if name not in config.channels]
-    gone += [f"schemas/{name}.json" for name in last.types if name not in config.types]
+def _vanished(root: Path, last: HomeConfig) -> list[Finding]:
+    """The files of the last good config that are gone: lost by accident, until confirmed."""
+    files = [part.file for part in (*last.agents.values(), *last.channels.values())]
+    files += [f"schemas/{name}.json" for name in last.types]
     fix = "put it back, or accept it with fleet check"
-    return [Finding("error", file, 0, "the file is gone", fix) for file in gone]
+    return [
+        Finding("error", file, 0, "the file is gone", fix)
+        for file in files
+        if not os.path.lexists(root / file)
+    ]
 
 
 def _bad_home(root: Path, faults: list[Finding]) -> BadHome:

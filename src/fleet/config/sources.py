@@ -165,10 +165,15 @@ def _bytes(path: Path) -> tuple[bytes, str, str]:
         if fault.errno == errno.ELOOP:
             return b"", "is a symlink", "put the file itself there"
         return b"", f"cannot be read: {os.strerror(fault.errno or 0)}", ""
-    with open(handle, "rb") as file:  # noqa: PTH123 - it is open already
+    try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return b"", "is no regular file", "put a file there"
-        data = file.read(MAX_FILE + 1)
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE + 1)
+    except OSError as fault:
+        return b"", f"cannot be read: {os.strerror(fault.errno or 0)}", ""
+    finally:
+        os.close(handle)
     if len(data) > MAX_FILE:
         return data, f"has more than {MAX_FILE >> 10} KiB", "shorten it"
     return data, "", ""

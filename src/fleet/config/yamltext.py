@@ -121,7 +121,7 @@ class _Reader:
     findings: list[Finding] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._events: Iterator[Any] = iter(YAML(typ="rt", pure=True).parse(self.text))
+        self._events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(self.text))
         self._anchors: dict[str, tuple[Tree, int]] = {}
         self._nodes = 0
 
@@ -206,7 +206,9 @@ class _Reader:
 
     def _alias(self, name: str, line: int) -> Tree:
         if name not in self._anchors:
-            what = f"*{name} stands for nothing that comes before it"
+            what = (
+                f"a value that begins with * reads as an alias, and there is no &{name} before it"
+            )
             raise _Broken(line, what, self._quote(line) or _QUOTE_ADVICE)
         tree, nodes = self._anchors[name]
         self._count(nodes, line)
@@ -250,7 +252,7 @@ def _problem(fault: MarkedYAMLError, context: str) -> str:
     if "flow" in context:
         return f"the bracket that opens here is not closed ({problem})"
     if "alias" in context or "anchor" in context:
-        return "a value that begins with * or & means something else"
+        return "a value that begins with * or & reads as an alias or an anchor"
     if "mapping values" in problem:
         return "a second ': ' in one value, or lines that are not indented alike"
     return problem
