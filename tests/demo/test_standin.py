@@ -14,16 +14,16 @@ from fleet.demo.roles import ROLES
 from fleet.demo.world import WAITING
 
 PRICE = (
-    '- events#3 pricing-change from competitor-watch, 5s ago: {"competitor": "Cursor", '
-    '"oldPrice": "$40", "newPrice": "$20", "source": "https://cursor.example"}\n'
+    'events#3 · pricing-change · competitor-watch · 5s ago · competitor="Cursor" '
+    'oldPrice="$40" newPrice="$20" source="https://cursor.example"\n'
 )
 INSIGHT = (
-    "- events#4 competitive-insight from competitor-gap, 2s ago: competitor=Cursor "
-    "summary='cheaper below five seats' source=events#3 credibility=high\n"
+    'events#4 · competitive-insight · competitor-gap · 2s ago · competitor="Cursor" '
+    'summary="cheaper below five seats" source="events#3" credibility="high"\n'
 )
 ALARM = (
-    "- competitive-intel#2 competitor-watch, 4s ago: Cursor cut Pro to $20.\n"
-    "  content-engine: worth a comparison?\n"
+    "competitive-intel#2 · competitor-watch · 4s ago · 1 agree: Cursor cut Pro to $20.\n"
+    "  | content-engine: worth a comparison?\n"
 )
 
 FAKE = """#!{python}
@@ -79,7 +79,7 @@ def play(tmp_path: Path) -> Play:
                 "PATH": f"{binary}:/usr/bin:/bin",
                 "PYTHONPATH": os.pathsep.join(sys.path),
                 "FLEET_AGENT": agent,
-                "FLEET_DEMO_SEED": seed,
+                "DEMO_SEED": seed,
                 "CALLS": str(calls),
                 "ANSWERS": json.dumps(answers or {}),
             },
@@ -133,8 +133,8 @@ def test_what_another_holds_is_left_alone(play: Play) -> None:
 def test_who_answered_gets_no_first_mail(play: Play) -> None:
     """Outreach skips a lead whose reply stands in its prompt, without asking for the claim."""
     seen = (
-        "- events#9 reply-received from reply-handler, 1s ago: "
-        "email=sarah@acme.example classification=objection\n"
+        "events#9 · reply-received · reply-handler · 1s ago · "
+        'email="sarah@acme.example" classification="objection"\n'
     )
 
     ended = play("outreach", seen)
@@ -146,7 +146,7 @@ def test_who_answered_gets_no_first_mail(play: Play) -> None:
 def test_the_reply_handler_keeps_the_one_it_talks_to(play: Play) -> None:
     """On its first run it claims that lead beyond the run; on a later one it does not again."""
     first = play("reply-handler")
-    later = play("reply-handler", "next: reply-handler list: 1\n")
+    later = play("reply-handler", "You meant to do next: reply-handler list: 1\n")
 
     assert first.of("claim")[0][:4] == ["claim", f"lead:{WAITING}", "--keep", "1h"]
     assert later.of("claim") == []
@@ -177,8 +177,8 @@ def test_who_is_asked_by_name_answers(play: Play) -> None:
 def test_given_work_is_claimed_by_the_one_it_is_for(play: Play) -> None:
     """task-created is taken by the agent in assignedTo and by no other who reads it."""
     task = (
-        "- events#7 task-created from orchestrator, 1s ago: "
-        '{"taskId": "greet-1", "assignedTo": "onboarding", "title": "Greet"}\n'
+        "events#7 · task-created · orchestrator · 1s ago · to you · "
+        'taskId="greet-1" assignedTo="onboarding" title="Greet"\n'
     )
 
     assert ["claim", "work:greet-1"] in play("onboarding", task).calls
@@ -208,7 +208,7 @@ def test_each_of_the_fifteen_reacts_to_what_it_read(agent: str, play: Play) -> N
         f"assignedTo={agent} draftId=d1 targetSegment=s1 summary=short"
     )
     everything = "".join(
-        f"- events#{n} {kind} from system, 1s ago: {fields}\n" for n, kind in enumerate(TYPES, 1)
+        f"events#{n} · {kind} · system · 1s ago · {fields}\n" for n, kind in enumerate(TYPES, 1)
     )
     far = f"{agent} list: 99\n"
 
@@ -235,6 +235,14 @@ def test_a_stranger_is_not_played(play: Play, tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "plays no 'nobody'" in ended.stderr
     assert set(ROLES) == set(AGENTS)
+
+
+def test_events_of_awareness_are_not_acted_on_again() -> None:
+    """What awareness repeats of the past is no event that waits."""
+    awareness = '  events#3 pricing-change: competitor="Cursor" (competitor-watch, 1h ago)\n'
+
+    assert read("content-engine", awareness).events == ()
+    assert [event.ref for event in read("content-engine", awareness + PRICE).events] == ["events#3"]
 
 
 def test_own_messages_are_not_answered() -> None:

@@ -6,7 +6,7 @@ does not understand is a line that it does not act on.
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 TYPES = (
     "contact-made",
@@ -65,13 +65,21 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What was read. `place` is how far down its list the agent said to be, in its last report."""
+    """What was read.
+
+    Attributes:
+        me: who read it.
+        events: of the section that waits for this agent, oldest first; not those of awareness.
+        messages: of the channels' digests, without its own.
+        place: how far down its list of the outside the agent was, as its last report says.
+        held: claim keys that it kept from earlier runs.
+    """
 
     me: str
     events: tuple[Event, ...] = ()
     messages: tuple[Message, ...] = ()
     place: int = 0
-    held: dict[str, str] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
 
     def of(self, *types: str) -> list[Event]:
         """The events of these types, oldest first."""
@@ -96,18 +104,13 @@ def read(me: str, text: str) -> Prompt:
         events=tuple(events.values()),
         messages=tuple(messages.values()),
         place=max(map(int, places), default=0),
-        held=dict(re.findall(r"(\S+) is held by ([a-z-]+)", text)),
+        held=frozenset(re.findall(r"^You hold (\S+) until", text, re.MULTILINE)),
     )
 
 
-_NAME = (
-    "email|method|subject|plan|classification|competitor|summary|source|credibility|oldPrice|"
-    "newPrice|feature|platform|score|repoName|stars|taskId|assignedTo|title|draftId|contentType|"
-    "campaignId|targetSegment"
-)
-_VALUE = r"\"[^\"]*\"|'[^']*'|.*?"
-_PAIR = re.compile(rf"\b({_NAME})[=:] ?({_VALUE})(?=[,;·|]? +(?:{_NAME})[=:]|[,;]?$)")
-_REF = re.compile(rf"^[-*• ]*\[?(events|{'|'.join(CHANNELS)})#(\d+)")
+_REF = re.compile(rf"^(events|{'|'.join(CHANNELS)})#(\d+) · ")
+_PAIR = re.compile(r'([A-Za-z]\w*)=("(?:[^"\\]|\\.)*"|\S+)')
+_MORE = "  | "  # before every further line of a text
 
 
 def _entries(text: str) -> list[str]:
@@ -118,45 +121,35 @@ def _entries(text: str) -> list[str]:
         if _REF.match(line):
             entries.append(line)
             open_entry = True
-        elif open_entry and line.startswith(" "):
-            entries[-1] += "\n" + line.strip()
+        elif open_entry and line.startswith(_MORE):
+            entries[-1] += "\n" + line.removeprefix(_MORE)
         else:
             open_entry = False
     return entries
 
 
 def _event(entry: str) -> Event | None:
-    start = _REF.match(entry)
-    kind = re.search(rf"\b({'|'.join(TYPES)})\b", entry)
-    if start is None or start[1] != "events" or kind is None:
+    """`events#97 · pricing-change · competitor-watch · 2h ago · competitor="Cursor" …`."""
+    ref, kind, sender, *rest = f"{entry} · · ".split(" · ")
+    if not ref.startswith("events#") or kind not in TYPES:
         return None
-    rest = entry[kind.end() :]
-    return Event(f"events#{start[2]}", kind[1], _agent_in(rest), _fields(rest))
+    return Event(ref, kind, sender, _fields(" ".join(rest)))
 
 
 def _message(entry: str) -> Message | None:
-    start = _REF.match(entry)
-    if start is None or start[1] == "events":
+    """`strategy#4 · orchestrator · 5s ago · pinned · 1 agree: the text`."""
+    head, colon, text = entry.partition(": ")
+    ref, author, *marks = f"{head} · ".split(" · ")
+    if not colon or ref.startswith("events#"):
         return None
-    rest = entry[start.end() :]
-    head, _, text = rest.partition(": ")
-    ref = f"{start[1]}#{start[2]}"
-    return Message(ref, start[1], _agent_in(head), text, pinned="pinned" in head)
-
-
-def _agent_in(text: str) -> str:
-    found = re.search(rf"(?<![\w-])({'|'.join(AGENTS)})(?![\w-])", text)
-    return found[1] if found else ""
+    return Message(ref, ref.partition("#")[0], author, text, pinned="pinned" in marks)
 
 
 def _fields(text: str) -> dict[str, str]:
-    """A payload as one JSON object, or as `name=value` and `name: value` pairs."""
-    at = text.find("{")
-    if at >= 0:
+    found = {}
+    for name, value in _PAIR.findall(text):
         try:
-            value, _ = json.JSONDecoder().raw_decode(text[at:])
+            found[name] = str(json.loads(value))
         except ValueError:
-            value = None
-        if isinstance(value, dict):
-            return {name: str(inner) for name, inner in value.items()}
-    return {name: value.strip("\"'") for name, value in _PAIR.findall(text)}
+            found[name] = value
+    return found

@@ -5,12 +5,30 @@ It writes files and starts nothing.
 
 import json
 import sys
+import time
 from pathlib import Path
 
 from fleet import homes
-from fleet.demo.prompt import AGENTS
 
 SEED = "1"
+ORDER = (
+    "competitor-watch",
+    "reply-handler",
+    "reddit-scout",
+    "trend-scout",
+    "customer-listener",
+    "competitor-gap",
+    "outreach",
+    "onboarding",
+    "retention",
+    "marketing-strategist",
+    "content-engine",
+    "growth-analyst",
+    "campaign-manager",
+    "orchestrator",
+    "win-back",
+)  # in which they wake: who finds something before who acts on it
+BEGIN = 1.0  # seconds from staging to the first slot
 EVERY, EVERY_FAST = 15.0, 6.0  # seconds between two slots of one agent
 COOLDOWN, COOLDOWN_FAST = "3s", "1s"
 KEPT = (
@@ -36,9 +54,10 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
     config = target / "fleet.yaml"
     config.write_text(homes.paused(config.read_text(encoding="utf-8"), yes=False), encoding="utf-8")
     every = EVERY_FAST if fast else EVERY
-    for number, agent in enumerate(AGENTS):
+    begin = time.time() + BEGIN
+    for number, agent in enumerate(ORDER):
         file = target / "agents" / f"{agent}.yaml"
-        offset = number * every / len(AGENTS)
+        offset = (begin + number * every / len(ORDER)) % every
         lines = _acted(file.read_text(encoding="utf-8"), every, offset, fast=fast, seed=seed)
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
@@ -52,10 +71,10 @@ def _acted(text: str, every: float, offset: float, *, fast: bool, seed: str) -> 
         "# Played by a stand-in for the demo: no model, nothing is paid.",
         *kept,
         *(_with_cooldown(line, cooldown) for line in lines if line.startswith("wake_on:")),
-        f"schedule: {{every: {every:g}s, offset: {offset:.1f}s}}",
+        f"schedule: {{every: {every:g}s, offset: {offset:.2f}s}}",
         "launch: command",
         f"command: {json.dumps([sys.executable, '-m', 'fleet.demo.standin'])}",
-        f"env: {{set: {{FLEET_DEMO_SEED: {json.dumps(seed)}}}}}",
+        f"env: {{set: {{DEMO_SEED: {json.dumps(seed)}}}}}",
         "timeout: 30s",
         "start: all",
     ]

@@ -1,7 +1,7 @@
 """A stand-in for an agent: no model, a fixed repertoire that acts on what its prompt says.
 
 `python -m fleet.demo.standin` gets the prompt on stdin and finds `fleet` on PATH, as any agent of
-`launch: command`. It plays whichever of the fifteen agents FLEET_AGENT names; FLEET_DEMO_SEED
+`launch: command`. It plays whichever of the fifteen agents FLEET_AGENT names; DEMO_SEED
 (text, "" by default) orders what it finds outside. Its transcript goes to stdout.
 """
 
@@ -21,7 +21,7 @@ def main() -> int:
         sys.stderr.write(f"the stand-in plays no '{me}': set FLEET_AGENT to an agent of growth\n")
         return 1
     prompt = read(me, sys.stdin.read())
-    turn = Turn(prompt, seed=os.environ.get("FLEET_DEMO_SEED", ""))
+    turn = Turn(prompt, seed=os.environ.get("DEMO_SEED", ""))
     turn.say(
         f"stand-in for {me} (no model): I read {len(prompt.events)} events"
         f" and {len(prompt.messages)} messages"
