@@ -374,6 +374,30 @@ def test_history_tells_what_happened(claims, clock) -> None:
     assert claims.history("lead:none") == []
 
 
+class _Racing(RamStore):
+    """A store in which another process is quicker, once, between one's look and one's write."""
+
+    quicker = None
+
+    def get(self, key):
+        seen = super().get(key)
+        quicker, self.quicker = self.quicker, None
+        if quicker:
+            quicker()
+        return seen
+
+
+def test_who_is_overtaken_between_look_and_write_has_lost(clock) -> None:
+    """The slower one does not write over the claim it did not see: it is told who was quicker."""
+    store = _Racing(clock)
+    claims = Claims(store)
+    store.quicker = lambda: claims.take(in_run("reply-handler", clock), LEAD)
+
+    with pytest.raises(Held, match="held by reply-handler"):
+        claims.take(in_run("outreach", clock), LEAD)
+    assert [record.body["holder"] for record in claims.history(LEAD)] == ["reply-handler"]
+
+
 class _Killed(BaseException):
     pass
 

@@ -17,6 +17,7 @@ from fleet.stores.ram import RamStore
 ROUNDS = 50
 RACER = """
 import sys
+import time
 from pathlib import Path
 from fleet.claims import Claims
 from fleet.errors import Held
@@ -26,8 +27,11 @@ from fleet.stores.files import FilesStore
 claims = Claims(FilesStore(Path(sys.argv[1])))
 author = Author(sys.argv[2], sys.argv[2], "", agent=True)
 for line in sys.stdin:
+    key, at = line.split()
+    while time.monotonic() < float(at):
+        pass
     try:
-        claim = claims.take(author, line.strip())
+        claim = claims.take(author, key)
         print("won", claim.token, flush=True)
     except Held as held:
         print("held", held.holder, flush=True)
@@ -53,8 +57,9 @@ def test_one_of_four_processes_wins_each_round(state) -> None:
     ]  # fmt: skip
     try:
         for number in range(ROUNDS):
+            at = time.monotonic() + 0.01
             for racer in racers:
-                racer.stdin.write(f"lead:{number}\n")
+                racer.stdin.write(f"lead:{number} {at}\n")
                 racer.stdin.flush()
             answers = [racer.stdout.readline().split() for racer in racers]
             winners = [
@@ -96,12 +101,12 @@ def test_one_key_is_handed_on_without_a_gap_or_an_overlap(state) -> None:
 def test_a_killed_owner_keeps_its_claim_only_until_it_expires(state) -> None:
     """SIGKILL releases nothing by itself; the claim is free by its own time."""
     claims = Claims(FilesStore(state))
-    script = RACER.replace("line.strip())", "line.strip(), ttl=1.0)")
+    script = RACER.replace("author, key)", "author, key, ttl=1.0)")
     owner = subprocess.Popen(
         [sys.executable, "-c", script, str(state), "outreach"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    owner.stdin.write("lead:a\n")
+    owner.stdin.write("lead:a 0\n")
     owner.stdin.flush()
     assert owner.stdout.readline() == "won 1\n"
     owner.kill()

@@ -1,6 +1,5 @@
 """A registry over the small home, with its cache at hand."""
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -32,13 +31,3 @@ def settle(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         monkeypatch.setattr("fleet.schemas.files.time.time", lambda: now() + 3600)
 
     return later
-
-
-@pytest.fixture
-def set_times() -> Callable[[Path, int], None]:
-    """Give a file the modification time of its predecessor, in nanoseconds."""
-
-    def set_to(path: Path, mtime_ns: int) -> None:
-        os.utime(path, ns=(mtime_ns, mtime_ns))
-
-    return set_to
