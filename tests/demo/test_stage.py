@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.config import check
 from fleet.demo.prompt import AGENTS
 from fleet.demo.stage import stage
 from fleet.errors import Usage
@@ -30,6 +31,13 @@ def test_every_agent_is_played_by_the_stand_in(tmp_path: Path) -> None:
         assert not re.search(
             r"^(model|tools|allowed_tools|quiet|gate|budget|jitter):", text, re.MULTILINE
         )
+
+
+def test_the_stage_has_no_fault(tmp_path: Path) -> None:
+    """The demo's home passes every check of its files."""
+    stage(tmp_path / "demo", fast=True)
+
+    assert [str(finding) for finding in check(tmp_path / "demo")] == []
 
 
 def test_the_maps_stay_as_they_are(tmp_path: Path) -> None:

@@ -9,7 +9,10 @@ import pytest
 
 from fleet import homes
 from fleet.cli.commands import COMMANDS, OPERATOR_HEADINGS
+from fleet.config import check
 from fleet.errors import NotAllowed, Unknown, Usage
+from fleet.schemas import Registry
+from fleet.stores.ram import RamCache
 
 AGENTS = {
     "outreach",
@@ -177,6 +180,17 @@ def test_prompts_only_name_commands_of_agents() -> None:
         for file in sorted((homes.template(name) / "prompts").glob("[!b]*.j2")):
             shown = set(re.findall(r"(?:`|^ *)fleet ([a-z]+)", file.read_text(), re.MULTILINE))
             assert shown <= known, file.name
+
+
+@pytest.mark.parametrize("name", homes.NAMES)
+def test_the_shipped_homes_have_no_fault(name: str, tmp_path: Path) -> None:
+    """A home that was just written passes every check of its files and of its event types."""
+    homes.copy(name, tmp_path / "home")
+
+    types = Registry(tmp_path / "home", RamCache())
+
+    assert [str(finding) for finding in check(tmp_path / "home")] == []
+    assert [str(finding) for finding in types.check_files()] == []
 
 
 @pytest.mark.parametrize("name", homes.NAMES)
