@@ -56,8 +56,10 @@ def encode_body(draft: Draft) -> bytes:
     return to_json(draft.body)[1:-1]
 
 
-def encode_line(seq: int, record_id: str, at: str, key: str | None, body: bytes) -> bytes:
-    """The whole line, LF included.
+def encode_record(
+    stream: str, seq: int, body: bytes, *, record_id: str, at: str, key: str | None
+) -> tuple[bytes, Record]:
+    """The whole line, LF included, and the record that stands in it.
 
     Raises:
         Rejected: it is over `MAX_RECORD` bytes.
@@ -72,13 +74,15 @@ def encode_line(seq: int, record_id: str, at: str, key: str | None, body: bytes)
         head += b',"key":' + to_json(key)
     if body:
         head += b"," + body
-    line = b'%b,"crc":"%08x"}\n' % (head, crc32(head))
+    crc = b"%08x" % crc32(head)
+    line = b'%b,"crc":"%b"}\n' % (head, crc)
     if len(line) > MAX_RECORD:
         raise Rejected(
             f"the record has {len(line)} bytes, the limit is {MAX_RECORD}",
             "shorten it, or put the bulk into a file and name it",
         )
-    return line
+    stored: Body = json.loads(f"{{{body.decode()}}}")
+    return line, Record(stream, seq, record_id, at, stored, key, crc.decode())
 
 
 def check_line(line: bytes) -> str:
@@ -103,7 +107,7 @@ def decode_line(stream: str, line: bytes) -> Record:
     if fault:
         raise ValueError(fault)
     try:
-        body = json.loads(line)
+        body = json.loads(line.decode())
         version, seq, record_id, at = (body.pop(name) for name in ("v", "seq", "id", "at"))
         crc = body.pop("crc")
     except (KeyError, ValueError) as error:
@@ -210,7 +214,7 @@ def decode_document(page: bytes) -> tuple[str, int, Body]:
     if page[_PAGE_CRC_AT + 12 : -4] != b"%08x" % crc32(page[:_PAGE_CRC_AT]):
         raise ValueError("the checksum does not match its bytes")
     try:
-        found = json.loads(page)
+        found = json.loads(page.decode())
         key, version, body = found["key"], found["version"], found["body"]
     except (KeyError, ValueError) as error:
         raise ValueError(f"not a document ({error})") from None

@@ -13,7 +13,7 @@ NOT_STORED = frozenset(
 )
 """Folders beside the logs and documents that hold something else."""
 
-_SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_.@+=,")
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.@+=,")
 _PREFIX = 150  # bytes of a long name that stay readable before its hash
 
 
@@ -53,10 +53,16 @@ def encode(text: str, *, dots: bool = True) -> str:
     Two names never share a file, not even where the file system ignores case. With `dots` false
     no dot stays, so that the result cannot end like a file of ours.
     """
+    if "." not in text and _SAFE.issuperset(text):
+        return text
     return "".join(
-        chr(byte) if byte in _SAFE and (byte != ord(".") or (dots and at)) else f"%{byte:02X}"
-        for at, byte in enumerate(text.encode())
+        char if char in _SAFE and (char != "." or (dots and at)) else _escape(char)
+        for at, char in enumerate(text)
     )
+
+
+def _escape(char: str) -> str:
+    return "".join(f"%{byte:02X}" for byte in char.encode())
 
 
 def shorten(encoded: str) -> str:

@@ -101,10 +101,10 @@ class RamStore:
 
     def _write(self, stream: str, log: _Log, seq: int, draft: Draft, body: bytes) -> Record:
         wall = self._clock().wall
-        record_id = draft.id or new_id(wall)
-        line = codec.encode_line(seq, record_id, rfc3339(wall), draft.key, body)[:-1]
-        record = codec.decode_line(stream, line)
-        log.add(record, line)
+        line, record = codec.encode_record(
+            stream, seq, body, record_id=draft.id or new_id(wall), at=rfc3339(wall), key=draft.key
+        )
+        log.add(record, line[:-1])
         return record
 
     def append_gap(self, stream: str, above: int) -> Record | None:

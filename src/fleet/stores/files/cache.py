@@ -4,18 +4,21 @@ import os
 import stat
 import threading
 from contextlib import suppress
-from pathlib import Path
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from fleet.errors import NotAllowed
 from fleet.stores import names
 from fleet.stores.files import disk
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 class FilesCache:
     """The `Cache` port over the flat folder `folder`; it is made at the first save."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: "Path") -> None:
         self._folder = os.fspath(folder)
 
     def load(self, name: str) -> bytes | None:

@@ -6,7 +6,7 @@ A damaged file is never taken for a missing one: the copy before it stands in, o
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleet.errors import Conflict, Rejected, Stale, Unavailable, Unsettled
 from fleet.records import MAX_DOCUMENT, Body, Guard, Instant, claim_document, rfc3339
@@ -18,8 +18,7 @@ from fleet.stores.files.locks import Lock
 SUFFIX, PREVIOUS = ".json", ".prev"
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """What the files of a document say.
 
     Attributes:

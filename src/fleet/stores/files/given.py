@@ -6,7 +6,7 @@ A repeated id is the first record again, or is refused when it stands for anothe
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleet.records import Body, Draft, Record
 from fleet.stores import codec
@@ -21,8 +21,7 @@ def _digest(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a found line stands: its segment, its offset there, and its bytes with the LF."""
 
     first: int
@@ -56,14 +55,8 @@ class Search:
         if any(draft.key for draft in drafts):
             self._recall(f"{archive}/{KEYS_FILE}")
 
-    def __bool__(self) -> bool:
-        """Whether any draft has an id that could be in the log."""
-        return bool(self._needles)
-
     def run(self) -> None:
         """Search what was not searched yet."""
-        if not self._needles:
-            return
         for first in segments.list_firsts(self._folder):
             try:
                 fd = segments.open_segment(self._folder, first)

@@ -4,6 +4,7 @@ It opens no log and no document. `state/README.md` is the description of this tr
 """
 
 import os
+from typing import NamedTuple
 from zlib import crc32
 
 from fleet.errors import BadHome
@@ -20,6 +21,25 @@ _CLAIMS = "claims/"
 _MAX_FORMAT = 100  # bytes
 
 
+class LogPlaces(NamedTuple):
+    """Where one log lies.
+
+    Attributes:
+        stream: its name.
+        folder: of its segments.
+        archive: folder of the segments that were trimmed, and of the hashes of their keys.
+        lock: its lock file.
+        chain: the folders from the state folder down to `folder`: their sync makes a new segment
+            findable.
+    """
+
+    stream: str
+    folder: str
+    archive: str
+    lock: str
+    chain: tuple[str, ...]
+
+
 class Layout:
     """The paths below the state folder `root`; `home` is what findings name files relative to."""
 
@@ -30,6 +50,7 @@ class Layout:
         self.quarantine = f"{root}/quarantine"
         self.archive = f"{root}/archive"
         self._made = False
+        self._logs: dict[str, LogPlaces] = {}
 
     # The folder as a whole ---------------------------------------------------------------------
 
@@ -84,35 +105,39 @@ class Layout:
 
     # Logs --------------------------------------------------------------------------------------
 
-    def log_folder(self, stream: str) -> str:
-        """The folder of `stream`'s segments."""
-        return f"{self.root}/{_log_path(stream)}"
+    def log(self, stream: str) -> LogPlaces:
+        """Where `stream` lies; checked and computed once.
 
-    def archive_folder(self, stream: str) -> str:
-        """Where `stream`'s trimmed segments and the hashes of their keys are."""
-        return f"{self.archive}/{_log_path(stream)}"
+        Raises:
+            Rejected: no log can have that name.
+        """
+        found = self._logs.get(stream)
+        if found is None:
+            names.check_stream(stream)
+            inner = _log_path(stream)
+            parts = inner.split("/")
+            found = LogPlaces(
+                stream,
+                f"{self.root}/{inner}",
+                f"{self.archive}/{inner}",
+                f"{self.locks}/log.{names.encode(stream)}",
+                tuple("/".join((self.root, *parts[:depth])) for depth in range(len(parts) + 1)),
+            )
+            self._logs[stream] = found
+        return found
 
-    def make_log_folder(self, stream: str) -> None:
-        """Make `stream`'s folder where it is missing."""
+    def make_log_folder(self, places: LogPlaces) -> None:
+        """Make a log's folder where it is missing."""
         self.make()
-        _make_path(self.root, _log_path(stream))
+        for folder in places.chain[1:]:
+            disk.make_folder(folder)
 
-    def make_archive_folder(self, stream: str) -> None:
-        """Make the folder of `stream`'s trimmed segments where it is missing."""
-        _make_path(self.root, f"archive/{_log_path(stream)}")
-
-    def log_chain(self, stream: str) -> list[str]:
-        """The folders whose sync makes a new segment of `stream` findable, innermost first."""
-        folder = self.log_folder(stream)
-        chain = [folder]
-        while folder != self.root:
-            folder = os.path.dirname(folder)
-            chain.append(folder)
-        return chain
-
-    def log_lock(self, stream: str) -> str:
-        """The lock file of `stream`."""
-        return f"{self.locks}/log.{names.encode(stream)}"
+    def make_archive_folder(self, places: LogPlaces) -> None:
+        """Make the folder of a log's trimmed segments where it is missing."""
+        folder = self.root
+        for part in places.archive.removeprefix(f"{self.root}/").split("/"):
+            folder = f"{folder}/{part}"
+            disk.make_folder(folder)
 
     # Documents ---------------------------------------------------------------------------------
 
@@ -171,10 +196,3 @@ def _holds_any(path: str) -> bool:
 def _log_path(stream: str) -> str:
     kind, slash, rest = stream.partition("/")
     return f"{names.encode(kind, dots=False)}{slash}{names.encode(rest, dots=False)}"
-
-
-def _make_path(root: str, inner: str) -> None:
-    folder = root
-    for part in inner.split("/"):
-        folder = f"{folder}/{part}"
-        disk.make_folder(folder)

@@ -15,7 +15,6 @@ from types import FrameType, TracebackType
 
 from fleet.errors import Held, LockTimeout, NotAllowed
 from fleet.records import rfc3339
-from fleet.stores.files.holders import describe_holder, describe_noted
 
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _SHORTEST, _LONGEST = 0.0005, 0.01  # seconds between two tries where blocking is no option
@@ -63,6 +62,8 @@ class Lock:
             raise
         if not free:
             os.close(fd)
+            from fleet.stores.files.holders import describe_holder
+
             raise LockTimeout(
                 f"the lock on {self._what} was not free within {self._timeout:g} s",
                 f"held by {describe_holder(self._path)}; repeat later",
@@ -198,11 +199,13 @@ class Singleton:
         """
         import filelock
 
+        from fleet.stores.files.holders import describe_noted
+
         os.close(_open(self._path))
         try:
             self._lock.acquire(timeout=timeout, poll_interval=0.02)
         except filelock.Timeout:
-            holder = self.holder() or "a process that is not visible"
+            holder = describe_noted(self._path)
             raise Held(
                 f"{self._what} is held by {holder}",
                 "stop it, or wait for its end",
@@ -223,6 +226,8 @@ class Singleton:
                 return None
         finally:
             os.close(fd)
+        from fleet.stores.files.holders import describe_noted
+
         return describe_noted(self._path)
 
 

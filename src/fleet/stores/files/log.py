@@ -4,49 +4,56 @@ It reads nothing for others (see `reading`), and of claims it knows only that it
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from itertools import pairwise
+from typing import NamedTuple, TypeAlias
 
 from fleet.errors import Unavailable, Unsettled
 from fleet.records import Draft, Instant, Record, new_id, rfc3339
 from fleet.stores import codec
 from fleet.stores.files import disk, quarantine, segments
 from fleet.stores.files.given import KEYS_FILE, Search, keep_keys
-from fleet.stores.files.layout import Layout
+from fleet.stores.files.layout import Layout, LogPlaces
 from fleet.stores.files.locks import Lock
 
 _KEPT_OPEN = 32  # descriptors of segments that a long-lived process keeps
+_WRITE = os.O_RDWR | os.O_APPEND
+_SETTLED = 1.0  # seconds after which a folder's time of change tells every later change
+
+_Look: TypeAlias = tuple[int, int, int]
+"""Inode, device and time of change of a folder: a segment that is new or replaced alters it."""
 
 
 class _Segment:
-    """An open segment; its descriptor is closed with the last reference.
+    """The newest segment of a log, open; its descriptor is closed with the last reference.
 
     A thread may still sync what another thread has already replaced in the cache.
+
+    Attributes:
+        fd: its descriptor, for appending.
+        first: the number it begins with.
+        path: its file.
+        folder: what its folder looked like when it was the newest there, None when that is too
+            young to tell a later change.
+        tail: where our own last append left it.
     """
 
-    __slots__ = ("fd", "first", "path")
+    __slots__ = ("fd", "first", "folder", "path", "tail")
 
-    def __init__(self, fd: int, first: int, path: str) -> None:
+    def __init__(self, fd: int, first: int, path: str, folder: _Look | None) -> None:
         self.fd = fd
         self.first = first
         self.path = path
+        self.folder = folder
+        self.tail = segments.Tail(0, -1)
 
     def __del__(self) -> None:
         os.close(self.fd)
 
-    def stands_at(self, path: str) -> bool:
-        """Whether this is still the file at `path`: a restored log is another one."""
-        try:
-            there, here = os.lstat(path), os.fstat(self.fd)
-        except FileNotFoundError:
-            return False
-        return (there.st_ino, there.st_dev, there.st_nlink) == (here.st_ino, here.st_dev, 1)
 
-
-@dataclass(slots=True)
-class _End:
+class _End(NamedTuple):
     """Where the next record goes: behind `end` of `segment`, with the number after `seq`."""
 
     segment: _Segment
@@ -78,200 +85,230 @@ class LogWriter:
     ) -> list[Record]:
         """What `Store.append` promises; `permitted` holds the guard's lock while it writes."""
         bodies = [codec.encode_body(draft) for draft in drafts]
-        self._layout.make_log_folder(stream)
-        search = Search(
-            stream, self._layout.log_folder(stream), self._layout.archive_folder(stream), drafts
-        )
-        search.run()
-        with permitted, self._lock(stream):
+        places = self._layout.log(stream)
+        self._layout.make()
+        search = None
+        if any(draft.key or draft.id for draft in drafts):
+            search = Search(stream, places.folder, places.archive, drafts)
+            search.run()
+        with permitted, self._lock(places):
             if search:
                 search.confirm()
-            end = self._end(stream)
+            end = self._end(places)
             records, lines = self._number(stream, end.seq, drafts, bodies, search)
-            self._write(stream, end, lines)
-        name = next((d.key or r.id for d, r in zip(drafts, records, strict=True)), "")
-        with _settled_by(name, stream):
-            self._settle(stream, search)
+            if lines:
+                _write(stream, end, lines)
+        try:
+            if search:
+                _settle(places, search)
             if lines:
                 disk.sync_file(end.segment.fd)
+        except OSError as error:
+            raise _unsettled(stream, drafts[0].key or records[0].id, error) from error
         return records
 
     def append_gap(self, stream: str, above: int) -> Record | None:
         """Continue `stream` above number `above`; None when it has come that far already."""
         draft = Draft({"op": "gap", "above": above})
-        self._layout.make_log_folder(stream)
-        with self._lock(stream):
-            end = self._end(stream)
+        places = self._layout.log(stream)
+        self._layout.make()
+        with self._lock(places):
+            end = self._end(places)
             if end.seq >= above:
                 return None
-            line = self._line(above + 1, draft, codec.encode_body(draft))
-            self._write(stream, end, [line])
-        record = codec.decode_line(stream, line[:-1])
-        with _settled_by(record.id, stream):
+            line, record = self._encode(stream, above + 1, draft, codec.encode_body(draft))
+            _write(stream, end, [line])
+        try:
             disk.sync_file(end.segment.fd)
+        except OSError as error:
+            raise _unsettled(stream, record.id, error) from error
         return record
 
     def sync(self, stream: str) -> None:
         """Make the newest segment durable: those before it were synced when it was made."""
-        folder = self._layout.log_folder(stream)
+        folder = self._layout.log(stream).folder
         firsts = segments.list_firsts(folder)
         if not firsts:
             return
-        with _settled_by("", stream):
-            disk.sync_file(self._open(stream, folder, firsts[-1], os.O_RDONLY).fd)
+        fd = segments.open_segment(folder, firsts[-1])
+        try:
+            disk.sync_file(fd)
+        except OSError as error:
+            raise _unsettled(stream, "", error) from error
+        finally:
+            os.close(fd)
 
     def trim(self, stream: str, below: int) -> int:
         """What `Store.trim` promises; the newest segment always stays."""
-        folder = self._layout.log_folder(stream)
-        if not segments.list_firsts(folder):
+        places = self._layout.log(stream)
+        if not segments.list_firsts(places.folder):
             return 1
-        with self._lock(stream):
-            firsts = segments.list_firsts(folder)
+        with self._lock(places):
+            firsts = segments.list_firsts(places.folder)
             for first, following in pairwise(firsts):
                 if following > below:
                     return first
-                self._archive(stream, folder, first)
+                self._archive(places, first)
             return firsts[-1]
 
     # Under the stream's lock -------------------------------------------------------------------
 
-    def _lock(self, stream: str) -> Lock:
-        return Lock(self._layout.log_lock(stream), f"the log {stream}", timeout=self._timeout)
+    def _lock(self, places: LogPlaces) -> Lock:
+        return Lock(places.lock, f"the log {places.stream}", timeout=self._timeout)
 
-    def _end(self, stream: str) -> _End:
+    def _end(self, places: LogPlaces) -> _End:
         """The end to write at: what a killed writer left is set aside, a full segment followed."""
-        folder = self._layout.log_folder(stream)
-        firsts = segments.list_firsts(folder)
-        if not firsts:
-            return self._begin(stream, folder, 1)
-        segment = self._open(stream, folder, firsts[-1], os.O_RDWR | os.O_APPEND)
+        segment = self._newest(places)
+        if segment is None:
+            return self._begin(places, 1)
         size = os.fstat(segment.fd).st_size
-        tail = segments.tail(segment.fd, size, segment.first)
-        if tail.end < size:
-            self._set_aside(segment, tail.end, size)
-        if tail.end >= self._segment_bytes:
+        seq, end = segment.tail
+        if size != end:
+            seq, end = segments.tail(segment.fd, size, segment.first)
+        if end < size:
+            self._set_aside(segment, end)
+        if end >= self._segment_bytes:
             disk.sync_file(segment.fd)
-            return self._begin(stream, folder, tail.seq + 1)
-        if not tail.end:
-            self._sync_folders(stream)
-        return _End(segment, tail.seq, tail.end)
+            return self._begin(places, seq + 1)
+        if not end:
+            _sync_chain(places)
+        return _End(segment, seq, end)
 
-    def _begin(self, stream: str, folder: str, first: int) -> _End:
-        path = f"{folder}/{segments.name_of(first)}"
-        os.close(disk.open_file(path, os.O_RDWR | os.O_APPEND, create=True))
-        self._sync_folders(stream)
-        return _End(self._open(stream, folder, first, os.O_RDWR | os.O_APPEND), first - 1, 0)
-
-    def _sync_folders(self, stream: str) -> None:
-        """Before the first record of a segment: whoever made it may have died before its sync."""
-        for folder in self._layout.log_chain(stream):
-            disk.sync_folder(folder)
-
-    def _open(self, stream: str, folder: str, first: int, flags: int) -> _Segment:
-        path = f"{folder}/{segments.name_of(first)}"
-        kept = self._kept.get(stream)
-        if kept is not None and kept.path == path and kept.stands_at(path):
+    def _newest(self, places: LogPlaces) -> _Segment | None:
+        """The newest segment, kept open as long as nothing in its folder changes."""
+        look = _look(places.folder)
+        kept = self._kept.get(places.stream)
+        if kept is not None and look is not None and kept.folder == look:
             return kept
-        segment = _Segment(disk.open_file(path, flags), first, path)
-        if flags & os.O_APPEND:
-            if len(self._kept) >= _KEPT_OPEN:
-                self._kept.clear()
-            self._kept[stream] = segment
+        self._layout.make_log_folder(places)
+        firsts = segments.list_firsts(places.folder)
+        return self._open(places, firsts[-1], look) if firsts else None
+
+    def _begin(self, places: LogPlaces, first: int) -> _End:
+        path = f"{places.folder}/{segments.name_of(first)}"
+        os.close(disk.open_file(path, _WRITE, create=True))
+        _sync_chain(places)
+        return _End(self._open(places, first, None), first - 1, 0)
+
+    def _open(self, places: LogPlaces, first: int, look: _Look | None) -> _Segment:
+        path = f"{places.folder}/{segments.name_of(first)}"
+        segment = _Segment(disk.open_file(path, _WRITE), first, path, look)
+        if len(self._kept) >= _KEPT_OPEN:
+            self._kept.clear()
+        self._kept[places.stream] = segment
         return segment
 
-    def _set_aside(self, segment: _Segment, start: int, stop: int) -> None:
+    def _set_aside(self, segment: _Segment, start: int) -> None:
         quarantine.set_aside(
             self._layout,
             segment.path,
             start,
-            stop,
+            None,
             "an append that was cut off: no line feed at its end",
             wall=self._clock().wall,
         )
         os.ftruncate(segment.fd, start)
 
     def _number(
-        self, stream: str, seq: int, drafts: Sequence[Draft], bodies: list[bytes], search: Search
+        self,
+        stream: str,
+        seq: int,
+        drafts: Sequence[Draft],
+        bodies: list[bytes],
+        search: Search | None,
     ) -> tuple[list[Record], list[bytes]]:
         """The answer, in the order of `drafts`, and the lines of it that are new."""
         records: list[Record] = []
         lines: list[bytes] = []
-        new: dict[str, Record] = {}
+        known = search.found if search else {}
+        new: dict[tuple[str, str], Record] = {}
         for index, (draft, body) in enumerate(zip(drafts, bodies, strict=True)):
-            first = search.found.get(index) or new.get(f"k{draft.key}") or new.get(f"i{draft.id}")
+            given = [name for name in (("key", draft.key or ""), ("id", draft.id)) if name[1]]
+            first = known.get(index) or next((new[name] for name in given if name in new), None)
             if first is None:
                 seq += 1
-                line = self._line(seq, draft, body)
-                first = codec.decode_line(stream, line[:-1])
+                line, first = self._encode(stream, seq, draft, body)
                 lines.append(line)
-                if draft.key is not None:
-                    new[f"k{draft.key}"] = first
-                new[f"i{first.id}"] = first
+                new.update(dict.fromkeys(given, first))
             elif not codec.same_record(first, draft):
                 raise codec.refuse_reuse(first, draft)
             records.append(first)
         return records, lines
 
-    def _line(self, seq: int, draft: Draft, body: bytes) -> bytes:
+    def _encode(self, stream: str, seq: int, draft: Draft, body: bytes) -> tuple[bytes, Record]:
         wall = self._clock().wall
-        return codec.encode_line(seq, draft.id or new_id(wall), rfc3339(wall), draft.key, body)
+        return codec.encode_record(
+            stream, seq, body, record_id=draft.id or new_id(wall), at=rfc3339(wall), key=draft.key
+        )
 
-    def _write(self, stream: str, end: _End, lines: list[bytes]) -> None:
-        """One write; what did not fit as a whole is taken back."""
-        data = b"".join(lines)
-        if not data:
-            return
-        count = disk.write(end.segment.fd, data)
-        if count != len(data):
-            os.ftruncate(end.segment.fd, end.end)
-            raise Unavailable(
-                f"only {count} of {len(data)} bytes fitted into {stream}, nothing was kept",
-                "free disk space or raise the file size limit (ulimit -f), then repeat",
-            )
-
-    def _archive(self, stream: str, folder: str, first: int) -> None:
-        self._layout.make_archive_folder(stream)
-        target = self._layout.archive_folder(stream)
-        fd = segments.open_segment(folder, first)
+    def _archive(self, places: LogPlaces, first: int) -> None:
+        self._layout.make_archive_folder(places)
+        fd = segments.open_segment(places.folder, first)
         try:
-            keep_keys(fd, os.fstat(fd).st_size, stream, f"{target}/{KEYS_FILE}")
+            size = os.fstat(fd).st_size
+            keep_keys(fd, size, places.stream, f"{places.archive}/{KEYS_FILE}")
         finally:
             os.close(fd)
         name = segments.name_of(first)
-        disk.sync_folder(target)
-        disk.rename(f"{folder}/{name}", f"{target}/{name}")
-        disk.sync_folder(target)
+        disk.sync_folder(places.archive)
+        disk.rename(f"{places.folder}/{name}", f"{places.archive}/{name}")
+        disk.sync_folder(places.archive)
+        disk.sync_folder(places.folder)
+
+
+def _look(folder: str) -> _Look | None:
+    """The folder as it is now, None when it is missing or changed a moment ago."""
+    try:
+        found = os.lstat(folder)
+    except FileNotFoundError:
+        return None
+    # Clocks of file systems tick slowly: two changes within a tick look like one.
+    if not time.time() - found.st_mtime - _SETTLED > 0:
+        return None
+    return found.st_ino, found.st_dev, found.st_mtime_ns
+
+
+def _write(stream: str, end: _End, lines: list[bytes]) -> None:
+    """One write; what did not fit as a whole is taken back."""
+    segment, seq, start = end
+    data = b"".join(lines)
+    count = disk.write(segment.fd, data)
+    if count != len(data):
+        os.ftruncate(segment.fd, start)
+        raise Unavailable(
+            f"only {count} of {len(data)} bytes fitted into {stream}, nothing was kept",
+            "free disk space or raise the file size limit (ulimit -f), then repeat",
+        )
+    segment.tail = segments.Tail(seq + len(lines), start + count)
+
+
+def _sync_chain(places: LogPlaces) -> None:
+    """Before the first record of a segment: whoever made it may have died before its sync."""
+    for folder in reversed(places.chain):
         disk.sync_folder(folder)
 
-    # After it ----------------------------------------------------------------------------------
 
-    def _settle(self, stream: str, search: Search) -> None:
-        """Make the records that stood there already durable.
+def _settle(places: LogPlaces, search: Search) -> None:
+    """Make the records that stood there already durable.
 
-        Their own sync may have failed, after which the system takes their bytes for written: so
-        they are written once more, where they stand.
-        """
-        folder = self._layout.log_folder(stream)
-        for place in search.places.values():
-            try:
-                fd = segments.open_segment(folder, place.first, os.O_WRONLY)
-            except FileNotFoundError:
-                continue  # trimmed, and synced when its segment was followed by another
-            try:
-                disk.write_at(fd, place.line, place.offset)
-                disk.sync_file(fd)
-            finally:
-                os.close(fd)
+    Their own sync may have failed, after which the system takes their bytes for written: so they
+    are written once more, where they stand.
+    """
+    for place in search.places.values():
+        try:
+            fd = segments.open_segment(places.folder, place.first, os.O_WRONLY)
+        except FileNotFoundError:
+            continue  # trimmed, and synced when its segment was followed by another
+        try:
+            disk.write_at(fd, place.line, place.offset)
+            disk.sync_file(fd)
+        finally:
+            os.close(fd)
 
 
-@contextmanager
-def _settled_by(name: str, stream: str) -> Iterator[None]:
-    """Turn a failed sync inside into `Unsettled`, which `name` settles."""
-    try:
-        yield
-    except OSError as error:
-        raise Unsettled(
-            f"the sync of {stream} failed ({error.strerror}), the record may be written",
-            f"repeat it with the id {name}" if name else "read it again",
-            id=name,
-        ) from error
+def _unsettled(stream: str, name: str, error: OSError) -> Unsettled:
+    return Unsettled(
+        f"the sync of {stream} failed ({error.strerror}), the record may be written",
+        f"repeat it with the id {name}" if name else "read it again",
+        id=name,
+    )

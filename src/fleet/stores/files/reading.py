@@ -14,7 +14,7 @@ _TOO_LONG = bytes(MAX_RECORD)  # stands for a line that was never held in memory
 
 def read(layout: Layout, stream: str, after: int, limit: int, sieve: Sieve | None) -> Batch:
     """What `Store.read` promises, from the segments of `stream`."""
-    folder = layout.log_folder(stream)
+    folder = layout.log(stream).folder
     while True:
         firsts = segments.list_firsts(folder)
         if firsts and after + 1 < firsts[0]:
@@ -69,7 +69,7 @@ class _Scan:
             os.close(fd)
 
     def _lines(self, fd: int, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
-        """(offset, line) of what the byte test lets through, `_TOO_LONG` for a line over the limit."""
+        """(offset, line) of what the byte test lets through; `_TOO_LONG` for one over the limit."""
         for offset, data in segments.chunks(fd, start, stop):
             if data is None:
                 yield offset, _TOO_LONG
@@ -131,7 +131,7 @@ def _split(offset: int, data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def head(layout: Layout, stream: str) -> int:
     """The number of the newest whole line, 0 when there is none."""
-    folder = layout.log_folder(stream)
+    folder = layout.log(stream).folder
     firsts = segments.list_firsts(folder)
     if not firsts:
         return 0
@@ -144,7 +144,7 @@ def head(layout: Layout, stream: str) -> int:
 
 def size(layout: Layout, stream: str) -> tuple[int, int]:
     """(newest segment, its bytes): what changes when the log grows."""
-    folder = layout.log_folder(stream)
+    folder = layout.log(stream).folder
     firsts = segments.list_firsts(folder)
     if not firsts:
         return 0, 0

@@ -7,7 +7,7 @@ trusted, and one that is too long is never held in memory.
 import os
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleet.records import MAX_RECORD
 from fleet.stores.codec import seq_of
@@ -49,8 +49,7 @@ def open_segment(folder: str, first: int, flags: int = os.O_RDONLY) -> int:
     return disk.open_file(f"{folder}/{name_of(first)}", flags)
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """The end of a segment.
 
     Attributes:

@@ -7,7 +7,8 @@ file system: flock and rename promise nothing on a network's.
 import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
 from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
@@ -18,7 +19,11 @@ from fleet.stores.files.layout import Layout, subfolders
 from fleet.stores.files.locks import Singleton
 from fleet.stores.files.log import LogWriter
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _SEGMENT = 16 << 20  # bytes
+_FREE = nullcontext()
 _LOOK = 0.02  # seconds between two looks at a log that is waited for
 
 
@@ -37,7 +42,7 @@ class FilesStore:
 
     def __init__(
         self,
-        state: Path,
+        state: "Path",
         *,
         clock: Callable[[], Instant] = system_clock,
         lock_timeout: float = 10.0,
@@ -57,16 +62,17 @@ class FilesStore:
         self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
     ) -> list[Record]:
         """See `Store.append`."""
-        names.check_stream(stream)
-        with disk.explained(f"appending to {stream}"):
-            return self._logs.append(stream, records, self._documents.guarded(guard))
+        permitted = _FREE if guard is None else self._documents.guarded(guard)
+        try:
+            return self._logs.append(stream, records, permitted)
+        except OSError as error:
+            raise disk.unavailable(error, f"appending to {stream}") from error
 
     def append_gap(self, stream: str, above: int) -> Record | None:
         """Continue `stream` above number `above`; None when it has come that far already.
 
         For a log that was replaced or restored: no number that a cursor knows is given twice.
         """
-        names.check_stream(stream)
         with disk.explained(f"appending to {stream}"):
             return self._logs.append_gap(stream, above)
 
@@ -117,7 +123,6 @@ class FilesStore:
 
     def trim(self, stream: str, below: int) -> int:
         """See `Store.trim`."""
-        names.check_stream(stream)
         with disk.explained(f"trimming {stream}"):
             return self._logs.trim(stream, below)
 

@@ -118,7 +118,7 @@ def _stub(
     if last:
         stream = os.path.relpath(folder, layout.root)
         decoded = "/".join(names.decode(part) or part for part in stream.split("/"))
-        with Lock(layout.log_lock(decoded), f"the log {decoded}", timeout=wait, shared=True):
+        with Lock(layout.log(decoded).lock, f"the log {decoded}", timeout=wait, shared=True):
             size = os.fstat(fd).st_size
             if segments.tail(fd, size, 1).end == size:
                 return
