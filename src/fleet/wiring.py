@@ -4,7 +4,7 @@ Only this module knows that stores exist; whoever has a `Fleet` sees ports and u
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +13,21 @@ from fleet.errors import BadHome
 from fleet.places import Places
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.bus import Bus
     from fleet.claims import Claims
     from fleet.config.model import HomeConfig
+    from fleet.context import Sources
     from fleet.controls import Controls
     from fleet.cursors import Cursors
     from fleet.identity import Author
     from fleet.ports import Cache, Store
-    from fleet.records import Body, Guard
+    from fleet.records import Guard
     from fleet.runs import Runs
     from fleet.schemas import Registry
+    from fleet.status import Sources as StatusSources
+    from fleet.stores.files import FilesStore
     from fleet.talk import Talk
 
 
@@ -56,9 +61,13 @@ class Fleet:
 
         return open_config(self.root, self.cache, tolerant=not self._strict)
 
-    @cached_property
+    @property
     def store(self) -> "Store":
         """The store that fleet.yaml names."""
+        return self._files
+
+    @cached_property
+    def _files(self) -> "FilesStore":
         if self.config.store != "files":
             raise BadHome(
                 f"fleet.yaml names the store {self.config.store}, which this version does not have",
@@ -130,18 +139,47 @@ class Fleet:
 
         return Runs(self.store, self.cache, self.places)
 
+    @contextmanager
+    def leading(self) -> "Iterator[None]":
+        """Be the one runner of this home for as long as the block lasts.
+
+        Raises:
+            Held: another process is; the message says who, where and since when.
+        """
+        lock = self._files.singleton("runner", "the runner of this home")
+        lock.acquire()
+        try:
+            yield
+        finally:
+            lock.release()
+
     @property
     def warning(self) -> str:
         """What is wrong with the operator's files while the last good config serves; else ""."""
         config = self.__dict__.get("config")
         return config.warning if config else ""
 
-    def status(self) -> "Body":
-        """The object that `fleet status --json` prints."""
-        from fleet.status import Sources, status
+    @property
+    def seen(self) -> "StatusSources":
+        """What `status` looks at."""
+        from fleet.status import Sources
 
-        return status(
-            Sources(self.config, self.store, self.bus, self.runs, self.claims, self.controls)
+        return Sources(self.config, self.store, self.bus, self.runs, self.claims, self.controls)
+
+    def sources(self) -> "Sources":
+        """What a context is made of, the system's health as it is now."""
+        from fleet.context import Sources
+        from fleet.status import health
+
+        return Sources(
+            self.config,
+            self.store,
+            self.bus,
+            self.talk,
+            self.runs,
+            self.cursors,
+            self.claims,
+            health(self.seen),
         )
 
     def reopened(self) -> "Fleet":

@@ -95,16 +95,16 @@ def run(argv: Sequence[str]) -> int:
 
         return shell_complete(fleet_command, {}, "fleet", "_FLEET_COMPLETE", instruction)
     try:
-        return _run(list(argv))
+        return _run(argv)
     except BrokenPipeError:
         # Whoever read us has seen enough; Python's own flush at exit must not say so again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
 
 
-def _run(argv: list[str]) -> int:
+def _run(argv: Sequence[str]) -> int:
     try:
-        with fleet_command.make_context("fleet", argv) as ctx:
+        with fleet_command.make_context("fleet", list(argv)) as ctx:
             fleet_command.invoke(ctx)
             session = ctx.find_object(Session)
             if session and session.warning:
@@ -134,7 +134,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _lines_of(fault: FleetError) -> "Iterator[str]":
-    if isinstance(fault, Held):
+    if isinstance(fault, Held) and fault.until:
         from fleet.cli.hints import held_line
 
         yield held_line(fault)

@@ -11,7 +11,7 @@ import click
 
 from fleet.cli.commands import COMMANDS, is_operators
 from fleet.cli.session import Session
-from fleet.errors import NotAllowed, Usage
+from fleet.errors import Usage
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,12 +52,10 @@ class Command(click.Command):
         name = ctx.command_path.split()[1]
         session = ctx.find_object(Session)
         if session and is_operators(name):
+            from fleet.identity import require_person
+
             session.strict = True
-            if session.in_run:
-                raise NotAllowed(
-                    f"fleet {name} is for operators, not for a run",
-                    "fleet --help lists what a run may do",
-                )
+            require_person(session.env, f"fleet {name}")
         return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape
@@ -115,6 +113,8 @@ class Duration(click.ParamType[float]):
         """Seconds."""
         from fleet.units import parse_duration
 
+        if isinstance(value, float):
+            return value
         try:
             return parse_duration(str(value))
         except ValueError as fault:

@@ -1,5 +1,6 @@
 """Errors that teach: the corrected line for what a person or a model typed. Imported only then."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,10 +19,16 @@ WORDS = {
     "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
 }  # fmt: skip
 
+_PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./#-]*", re.ASCII)  # a # inside a word is no comment
+
 
 def line(*words: str) -> str:
     """A command line to copy: quoted as a shell needs it."""
-    return " ".join(["fleet", *(word if word.isupper() else shlex.quote(word) for word in words)])
+    return " ".join(["fleet", *map(_as_typed, words)])
+
+
+def _as_typed(word: str) -> str:
+    return word if _PLAIN.fullmatch(word) else shlex.quote(word)
 
 
 def unknown_command(word: str, rest: Sequence[str]) -> str:
@@ -73,8 +80,7 @@ def _quoted(ctx: click.Context, argv: Sequence[str]) -> list[str] | None:
 def held_line(fault: Held) -> str:
     """What an agent needs to know about a claim it did not get."""
     until = _clock(fault.until)
-    held = f"HELD by {fault.holder}" if fault.holder else "HELD"
-    return f"{held}{f' until {until}' if until else ''}: leave it, do something else ({fault})"
+    return f"HELD by {fault.holder} until {until}: leave it, do something else ({fault.what})"
 
 
 def _clock(instant: str) -> str:

@@ -74,8 +74,11 @@ def logs_command(session: Session, *, ref: str, follow: bool) -> None:
 @pass_session
 def context_command(session: Session, *, agent: str, explain: bool) -> None:
     """What the agent would be told now. Changes nothing."""
+    from fleet.context import build
+
     require_agent(session, agent)
-    context = session.fleet.context(agent)
+    fleet = session.fleet
+    context = build(fleet.sources(), fleet.config.agents[agent], run="preview")
     if explain:
         rows: list[list[object]] = [["section", "items", "left out", "tokens"]]
         rows += [[s.name, s.items, s.left_out, s.tokens] for s in context.sections]

@@ -65,7 +65,7 @@ def doctor_command(session: Session, *, as_json: bool) -> None:
 @click.option("--fast", is_flag=True, help="As fast as the machine can.")
 def demo_command(*, fast: bool) -> None:
     """The growth fleet in a temporary home, agents played by a labelled stand-in, sped up."""
-    from fleet.demo import demo
+    from fleet.demo.show import demo
 
     def echo(line: str) -> None:
         say(line)

@@ -38,10 +38,10 @@ def stop_command(session: Session, *, drain: bool) -> None:
 @pass_session
 def status_command(session: Session, *, check: bool, as_json: bool) -> None:
     """Every agent, run, claim, lag and alert."""
-    from fleet.status import DOWN, OK
+    from fleet.status import DOWN, OK, status
 
     session.strict = False
-    state = session.fleet.status()
+    state = status(session.fleet.seen)
     if as_json:
         say_json(state)
     else:
@@ -63,10 +63,11 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
 @pass_session
 def next_command(session: Session, *, days: float, start: str, as_json: bool) -> None:
     """Slots that come due, in order, in the home's time zone."""
-    from fleet.runner.decide import next_slots
+    from fleet.status import upcoming
 
     fleet = session.fleet
-    slots = next_slots(fleet.config, fleet.store, days, moment_of(session, start, "--from"))
+    begin = moment_of(session, start, "--from")
+    slots = list(upcoming(fleet.config, fleet.controls, begin, days))
     if as_json:
         for slot in slots:
             say_json(slot)
@@ -82,17 +83,19 @@ def next_command(session: Session, *, days: float, start: str, as_json: bool) ->
 @pass_session
 def run_command(session: Session, *, agent: str, dry_run: bool, as_json: bool) -> None:
     """Run one agent now and wait for it, also in a paused home: same claims, same rules."""
-    from fleet.runner.launch import run_by_hand
-    from fleet.runs import OUTCOMES
+    from fleet.runner.launch import preview, run_by_hand
 
     require_agent(session, agent)
-    run = run_by_hand(session.fleet, agent, dry_run=dry_run, on_line=None if as_json else _echo)
+    if dry_run:
+        for line in preview(session.fleet, agent):
+            say(line)
+        return
+    run = run_by_hand(session.fleet, agent, on_line=_quietly if as_json else _echo)
     if as_json:
         say_json(run.as_json())
-    elif not dry_run:
+    else:
         say(f"{run.agent} {run.outcome}: {run.reason or run.id}")
-    code = 0 if dry_run else OUTCOMES[run.outcome].exit_code
-    raise click.exceptions.Exit(code)
+    raise click.exceptions.Exit(run.row.exit_code if run.row else EndedBadly.exit_code)
 
 
 @command("pause", examples=["fleet pause outreach --reason 'new mail provider'", "fleet pause"])
@@ -139,6 +142,14 @@ def require_agent(session: Session, agent: str) -> None:
     agents = session.fleet.config.agents
     if agent not in agents:
         raise Unknown(f"there is no agent '{agent}'", suggest(agent, list(agents)))
+
+
+def _quietly(_line: str) -> None:
+    """Say nothing: standard output is for the JSON."""
+
+
+def _quiet(_line: str) -> None:
+    pass
 
 
 def _echo(line: str) -> None:

@@ -263,7 +263,7 @@ def _seen(session: Session, channel: str) -> int:
     from fleet.cursors import channel_lane
 
     fleet = session.fleet
-    if not fleet.author.agent:
+    if fleet.author.name not in fleet.config.agents:
         raise Usage("--unread is about an agent", f"say fleet --as AGENT read {channel} --unread")
     lane = channel_lane(channel)
     places = [fleet.cursors.get(fleet.author.name), fleet.runs.last_ok_advance(fleet.author.name)]

@@ -100,12 +100,13 @@ def _lanes(sources: Sources, agent: Agent, wall: float) -> dict[str, Place]:
     return {
         lane: lanes[lane]
         if lane in begun and lane in lanes
-        else _start(sources.store, agent, stream_of(lane), wall)
+        else start_of(sources.store, agent, stream_of(lane), wall)
         for lane in wanted
     }
 
 
-def _start(store: Store, agent: Agent, stream: str, wall: float) -> Place:
+def start_of(store: Store, agent: Agent, stream: str, wall: float) -> Place:
+    """Where a lane that has not begun will begin, by the agent's `start`; `wall` is now."""
     if agent.start == "all":
         return Place(0)
     if isinstance(agent.start, str):

@@ -1,20 +1,29 @@
 """Prepares one run and starts its keeper: claims, context, token, run folder, record, process."""
 
+import json
 import os
+import shlex
+import signal
 import subprocess
 import sys
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import cast
 
-from fleet import identity, processes
-from fleet.config.model import Agent, HomeConfig
-from fleet.context import RenderFailed, build
+from fleet import identity
+from fleet.config.model import Agent
+from fleet.context import Context, RenderFailed, build, start_of
+from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected
-from fleet.identity import SYSTEM
+from fleet.identity import SYSTEM, Author
+from fleet.records import Body, new_id
 from fleet.runner import settle
 from fleet.runner.launchers import Plan, plan
-from fleet.runner.live import Live
-from fleet.runs.outcome import Verdict
+from fleet.runner.live import Live, is_over, stop_keeper
+from fleet.runner.slots import Slots
+from fleet.runs import Run, Verdict
 from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
@@ -45,44 +54,116 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
 
 
 def start(
-    fleet: Fleet, agent: Agent, run: str, *, slot: str, attempt: int = 1, caught_up: bool = False
+    fleet: Fleet,
+    agent: Agent,
+    run: str,
+    *,
+    slot: str,
+    attempt: int = 1,
+    by: Author = SYSTEM,
+    caught_up: bool = False,
 ) -> Live | None:
     """Launch the reserved run; None when it could not be prepared (its record says why).
 
     Raises:
         TryAgain: the store refused; no run is on record and nothing is reserved any more.
     """
+    record = partial(
+        fleet.runs.start, by, agent.id, run, slot=slot, attempt=attempt, caught_up=caught_up
+    )
     try:
         ready(fleet, agent)
-        prepared = _prepare(fleet, agent, run)
+        context, made = _prepare(fleet, agent, run)
+        record(context=cast("Body", context.manifest["facts"]))
     except (RenderFailed, BadHome, Rejected) as fault:
+        record()
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
-        fleet.runs.start(SYSTEM, agent.id, run, slot=slot, attempt=attempt, caught_up=caught_up)
         settle.finish(fleet, agent.id, run, Verdict(outcome, str(fault)))
         return None
     except BaseException:
         settle.release(fleet, run)
         raise
-    fleet.runs.start(SYSTEM, agent.id, run, slot=slot, attempt=attempt, caught_up=caught_up)
-    return Live(run, agent.id, _spawn(fleet.config.run_folder(run), prepared))
+    return Live(run, agent.id, _spawn(fleet.config.run_folder(run), made))
+
+
+def run_by_hand(
+    fleet: Fleet, agent_id: str, *, on_line: Callable[[str], None] = lambda _line: None
+) -> Run:
+    """Run one agent now, by a person, and wait for it, also in a paused home.
+
+    Told to stop (SIGINT, SIGTERM) it stops the run first and still records how it ended.
+
+    Args:
+        fleet: the home.
+        agent_id: an agent of it.
+        on_line: takes what happens, a line each.
+
+    Raises:
+        NotAllowed: the author is a run.
+        Held: the agent runs already.
+        NotStarted: halted, or no place under the cap.
+    """
+    identity.require_operator(fleet.author, "run")
+    agent = fleet.config.agents[agent_id]
+    if halted := fleet.controls.of(agent_id).halted:
+        raise NotStarted(
+            f"{agent_id} is halted {halted}", f"fleet resume {agent_id}", reason="halted"
+        )
+    settle.reconcile(fleet)
+    run = new_id(fleet.store.now().wall)
+    reserve(fleet, agent, run)
+    slot = f"hand:{run}"
+    live = start(fleet, agent, run, slot=slot, by=fleet.author)
+    Slots(fleet.store).by_hand(agent_id, slot, run)
+    if live is None:
+        return fleet.runs.find(run)
+    on_line(f"{agent_id} started {run}")
+    _wait(fleet, live)
+    return settle.settle(fleet, agent_id, run)
+
+
+def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:
+    """What `fleet run` would launch, a line each; nothing is written and nothing is claimed."""
+    agent = fleet.config.agents[agent_id]
+    run = new_id(fleet.store.now().wall)
+    context = build(fleet.sources(), agent, run=run)
+    made = _plan(fleet, agent, run, context, token=f"{run}.{'0' * 64}")
+    yield f"would run in {made.cwd}: {shlex.join(made.argv)}"
+    yield f"context {len(context.context_md)} characters, task {len(context.prompt_md)} characters"
+    yield f"{len(context.shown)} records shown; fleet context {agent_id} prints them"
 
 
 def ready(fleet: Fleet, agent: Agent) -> None:
     """Before a context is built: lanes repaired, advanced and begun, poison set aside."""
     fleet.bus.repair_lanes(agent.id)
-    fleet.cursors.advance(agent.id, fleet.runs.last_ok_advance(agent.id))
-    fleet.begin_lanes(agent)
+    fleet.bus.apply_advance(agent.id, fleet.runs.last_ok_advance(agent.id))
+    lanes = [ADDRESSED, BROADCAST, *map(channel_lane, agent.channels)]
+    now = fleet.store.now().wall
+    fleet.cursors.ensure_started(
+        agent.id, lanes, lambda stream: start_of(fleet.store, agent, stream, now)
+    )
     settle.set_aside_poison(fleet, agent.id)
 
 
-def _prepare(fleet: Fleet, agent: Agent, run: str) -> Plan:
+def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     """Build the context and write the run folder; nothing is launched yet."""
     context = build(fleet.sources(), agent, run=run, durable=True)
     lifetime = agent.timeout + agent.grace + MARGIN
-    token = identity.issue_token(
-        fleet.store, run, agent.id, fleet.config.hive, lifetime, context.hops
-    )
-    made = plan(
+    hive = fleet.config.hive
+    token = identity.issue_token(fleet.store, run, agent.id, hive, lifetime, hops=0)
+    made = _plan(fleet, agent, run, context, token)
+    folder = fleet.config.run_folder(run)
+    for place in (folder, agent.cwd, *made.folders):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = {"manifest.json": context.manifest, "keeper.json": made.order(run, agent)}
+    files = {name: json.dumps(value, indent=1).encode() for name, value in own.items()}
+    for name, data in (made.files | files).items():
+        _write_new(folder / name, data)
+    return context, made
+
+
+def _plan(fleet: Fleet, agent: Agent, run: str, context: Context, token: str) -> Plan:
+    return plan(
         agent,
         fleet.config,
         run=run,
@@ -92,5 +173,36 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> Plan:
         environ=fleet.env,
         token=token,
     )
-    _write_folder(fleet.config, agent, run, made, context.manifest)
-    return made
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(data)
+
+
+def _spawn(folder: Path, made: Plan) -> subprocess.Popen[bytes]:
+    """Start the keeper in a session of its own: no signal of our terminal reaches it."""
+    with (folder / "keeper.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-m", "fleet.keeper", str(folder)],
+            env=made.env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def _wait(fleet: Fleet, live: Live) -> None:
+    """Wait for the run's end; the first SIGINT or SIGTERM stops it, and waiting goes on."""
+
+    def stop(*_: object) -> None:
+        live.told = live.told or stop_keeper(fleet, live.run)
+
+    old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        while not is_over(fleet, live):
+            time.sleep(0.05)
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import FrameType
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -26,6 +28,8 @@ from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
 from fleet.status import next_due
 from fleet.wiring import Fleet, open_fleet
+
+_Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
 QUIET_WAIT = 1.0  # seconds between two looks when nothing runs
 BUSY_WAIT = 0.2  # and while something does: keepers of an earlier runner send no SIGCHLD
@@ -49,7 +53,7 @@ def up(
         env: the runner's own environment, from which runs get their allow-list.
         echo: takes one line for the person who watches.
         take_over: stop the runner that leads now, and lead in its place.
-        until: asked at every pass; True stops as SIGTERM does.
+        until: asked at every pass; True drains: nothing new starts, what runs may end.
 
     Raises:
         Held: another runner leads; it is named.
@@ -96,7 +100,8 @@ class Runner:
             self._schedule_all()
             self._echo(self._greeting())
             while True:
-                self._stopping = self._stopping or self._until()
+                if not self._stopping and self._until():
+                    self._drain()
                 last = self._stopping
                 self._pass()
                 if last and not self._running:
@@ -112,7 +117,7 @@ class Runner:
 
     # Being told -----------------------------------------------------------------------------
 
-    def _listen(self) -> dict[signal.Signals, object]:
+    def _listen(self) -> dict[signal.Signals, _Handler]:
         signal.set_wakeup_fd(self._ring_end, warn_on_full_buffer=False)
         handlers = {
             signal.SIGTERM: self._stop,
@@ -334,7 +339,8 @@ class Runner:
 
     def _greeting(self) -> str:
         config = self._fleet.config
-        return f"up: {config.name}, {len(config.agents)} agents, {config.concurrency} at once, pid {os.getpid()}"
+        agents, places = len(config.agents), config.concurrency
+        return f"up: {config.name}, {agents} agents, {places} at once, pid {os.getpid()}"
 
     def _say(self, line: str) -> None:
         """A fault that lasts is said once, not at every pass."""

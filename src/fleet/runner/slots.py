@@ -79,6 +79,11 @@ class Slots:
         self._edit(agent, slot, lambda _entry: {})
         return str(record.body["result"])
 
+    def by_hand(self, agent: str, slot: str, run: str) -> None:
+        """Record the fire of a run that a person asked for."""
+        now = datetime.fromtimestamp(self._store.now().wall, UTC)
+        self._fire(agent, slot, 1, now, "started", "by hand", run)
+
     def _due(self, agent: Agent, zone: ZoneInfo, after: datetime, now: datetime) -> list[datetime]:
         due: list[datetime] = []
         dropped: list[datetime] = []
