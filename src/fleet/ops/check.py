@@ -1,0 +1,154 @@
+"""Every fault of a home's files at once, and what its maps forgot; it changes no file of theirs.
+
+The lint of the maps are warnings: a home with them runs, but hardly as its operator meant it.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from fleet.config.build import build
+from fleet.config.model import Agent, HomeConfig
+from fleet.errors import Finding
+from fleet.places import Places
+from fleet.schemas.check import check_files
+from fleet.strictjson import loads
+
+_TEMPLATE_USED = re.compile(r"""\{%-?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
+_EVENTS_SHOWN = re.compile(r"\{[{%][^}]*\bevents\b")
+_STATE_OF_AGENTS = ("cursors", "memory", "schedule", "runs")
+
+
+def check(root: Path) -> list[Finding]:
+    """All findings on the home at `root` (absolute), by file and line; errors forbid to run it.
+
+    A home without errors becomes the last good config: what was taken away on purpose is gone
+    from then on (see `config.open_config`).
+    """
+    built = build(root)
+    named = {(found.file, found.line) for found in built.findings}
+    schemas = [found for found in check_files(root) if (found.file, found.line) not in named]
+    findings = [*built.findings, *schemas]
+    if built.config and not any(finding.severity == "error" for finding in findings):
+        if Places(root).state.is_dir():
+            _accept(root)
+        findings += lint(built.config)
+    return sorted(findings, key=lambda finding: (finding.file, finding.line))
+
+
+def lint(config: HomeConfig) -> Iterator[Finding]:
+    """What is valid and yet goes nowhere, in a home without errors."""
+    active = [agent for agent in config.agents.values() if agent.enabled]
+    yield from _unheard(config, active)
+    yield from _unread(config, active)
+    yield from _never_woken(active)
+    yield from _blind(config.root, active)
+    yield from _cycles(active)
+    yield from _orphans(config)
+
+
+def _accept(root: Path) -> None:
+    from fleet.wiring import open_fleet
+
+    _ = open_fleet(root, env={}, strict=True).config
+
+
+def _unheard(config: HomeConfig, active: list[Agent]) -> Iterator[Finding]:
+    heard = {name for agent in active for name in agent.interests}
+    heard |= {vital.count for vital in config.vitals}
+    for name in config.types:
+        file = f"schemas/{name}.json"
+        if name not in heard and not _is_addressed(config.root / file):
+            fix = "add it to somebody's interests, or remove the file"
+            yield Finding("warning", file, 0, f"no agent is interested in {name}", fix)
+
+
+def _is_addressed(path: Path) -> bool:
+    schema = loads(path.read_bytes())
+    return isinstance(schema, dict) and bool(schema.get("x-to"))
+
+
+def _unread(config: HomeConfig, active: list[Agent]) -> Iterator[Finding]:
+    read = {name for agent in active for name in agent.channels}
+    for name, channel in config.channels.items():
+        if name not in read:
+            fix = "add it to an agent's channels, or remove the file"
+            yield Finding("warning", channel.file, 0, f"no agent gets a digest of {name}", fix)
+
+
+def _never_woken(active: list[Agent]) -> Iterator[Finding]:
+    for agent in active:
+        wakes = agent.wake_on and (agent.wake_on.types or agent.wake_on.addressed)
+        if not agent.schedule and not wakes:
+            fix = "add a schedule or wake_on, or leave it so"
+            yield Finding("warning", agent.file, 0, f"{agent.id} runs only by hand", fix)
+
+
+def _blind(root: Path, active: list[Agent]) -> Iterator[Finding]:
+    """Agents whose prompt has no place for their events: nothing would ever be consumed."""
+    for agent in active:
+        if agent.interests and not _EVENTS_SHOWN.search(_template(root, agent.prompt, set())):
+            what = f"no template of {agent.id} prints events, so it consumes none"
+            fix = 'begin it with {% extends "base.md.j2" %}, or print {{ events }}'
+            yield Finding("warning", f"prompts/{agent.prompt}", 0, what, fix)
+
+
+def _template(root: Path, name: str, seen: set[str]) -> str:
+    """The text of a template and of all that it names, each once."""
+    path = root / "prompts" / name
+    if name in seen or not path.is_file():
+        return ""
+    seen.add(name)
+    text = path.read_text("utf-8", "replace")
+    return text + "".join(_template(root, used, seen) for used in _TEMPLATE_USED.findall(text))
+
+
+def _cycles(active: list[Agent]) -> Iterator[Finding]:
+    """Agents that may wake each other for ever by the events that they are expected to emit."""
+    wakes = {agent.id: _woken_by(agent, active) for agent in active}
+    files = {agent.id: agent.file for agent in active}
+    for start in sorted(wakes):
+        if ring := _ring(wakes, [start]):
+            what = f"these agents wake each other in a ring: {' > '.join([*ring, start])}"
+            fix = "take one event out of wake_on, or leave the brake to limits: hops"
+            yield Finding("warning", files[start], 0, what, fix)
+
+
+def _woken_by(agent: Agent, active: list[Agent]) -> list[str]:
+    emitted = {wanted.event for wanted in (*agent.expects.any_of, *agent.expects.all_of)}
+    return [
+        other.id
+        for other in active
+        if other is not agent and other.wake_on and emitted & {*other.wake_on.types}
+    ]
+
+
+def _ring(wakes: dict[str, list[str]], path: list[str]) -> list[str]:
+    """The shortest way found from the first of `path` back to it over later names, or []."""
+    for name in wakes[path[-1]]:
+        if name == path[0]:
+            return path
+        if name > path[0] and name not in path and (found := _ring(wakes, [*path, name])):
+            return found
+    return []
+
+
+def _orphans(config: HomeConfig) -> Iterator[Finding]:
+    """State of agents and channels that have no file any more."""
+    state = Places(config.root).state
+    for folder in _STATE_OF_AGENTS:
+        for name in _kept(state / folder):
+            if name not in config.agents:
+                what = f"there is state of {name}, an agent without a file"
+                yield Finding("warning", f"state/{folder}", 0, what, "it stays as history")
+    for name in _kept(state / "channels"):
+        if name not in config.channels:
+            what = f"there are messages in {name}, a channel without a file"
+            yield Finding("warning", "state/channels", 0, what, "they stay as history")
+
+
+def _kept(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return []
+    paths = [path for path in folder.iterdir() if path.is_dir() or path.suffix == ".json"]
+    return sorted(path.name.removesuffix(".json") for path in paths)
