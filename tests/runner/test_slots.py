@@ -52,6 +52,15 @@ def test_each_due_slot_is_noticed_once(slots: Slots) -> None:
     assert [s.name for s in later] == ["2026-11-30T12:01:00+00:00", "2026-11-30T12:02:00+00:00"]
 
 
+def test_a_slot_between_two_seconds_is_noticed_once(slots: Slots) -> None:
+    """A grid of 1.5 s has slots at half seconds; passing one does not make it due again."""
+    slots.notice(agent(every=1.5), ZONE, START)
+    (due,) = slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.6))
+    slots.settle("outreach", Decision(due, "paused"))
+
+    assert slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.7)) == []
+
+
 def test_a_clock_that_steps_back_repeats_no_slot(slots: Slots) -> None:
     """A slot that was settled stays settled when the clock shows it again."""
     slots.notice(agent(), ZONE, START)

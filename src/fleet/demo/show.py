@@ -131,7 +131,7 @@ def _claims(fleet: Fleet) -> tuple[int, int]:
     holders: dict[str, str] = {}
     taken = overlaps = 0
     for record in _records(fleet, "claims-log"):
-        key, holder = str(record.body["key"]), str(record.body["holder"])
+        key, holder = str(record.body.get("claim")), str(record.body.get("holder"))
         if key.startswith(("agent:", "cap:")):
             continue
         if record.body["op"] == "taken":

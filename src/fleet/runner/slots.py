@@ -22,8 +22,8 @@ MOST = 500  # due slots noticed at once; older ones of a long downtime share one
 
 
 def slot_name(instant: datetime) -> str:
-    """A slot's name: its nominal instant in UTC, to the second."""
-    return instant.astimezone(UTC).isoformat(timespec="seconds")
+    """A slot's name: its nominal instant in UTC, exactly; the watermark is such a name."""
+    return instant.astimezone(UTC).isoformat()
 
 
 class Slots:
