@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from fleet.keeper import output
-
-from .conftest import Kept, until
+from keeper.kept import Kept, until
 
 Keep = Callable[..., Kept]
 RESULT = json.dumps({"is_error": False, "type": "result"})

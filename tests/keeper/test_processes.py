@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleet import processes
-
-from .conftest import until
+from keeper.kept import until
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from fleet import processes
-
-from .conftest import Kept
+from keeper.kept import Kept
 
 Keep = Callable[..., Kept]
 

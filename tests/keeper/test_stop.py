@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from fleet import processes
-
-from .conftest import STUBBORN, Kept, escapee, kill, until
+from keeper.kept import STUBBORN, Kept, escapee, kill, until
 
 Keep = Callable[..., Kept]
 
