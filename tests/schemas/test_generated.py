@@ -95,7 +95,7 @@ def generated(schema: object, draft: int) -> Entry:
     return Entry((0, 0, 0, 0), False, kind, code, source.values, source.patterns)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(schemas, schemas, st.lists(values, min_size=1, max_size=4), st.sampled_from([*DRAFTS]))
 def test_generated_code_decides_as_jsonschema(schema, other, payloads, draft) -> None:
     """Over any schema it generates for, the code accepts exactly what jsonschema accepts."""
