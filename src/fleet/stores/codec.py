@@ -28,6 +28,13 @@ _CRC_AT = -18  # len(b',"crc":"xxxxxxxx"}')
 _PAGE_CRC_AT = -24  # len(b',\n  "crc": "xxxxxxxx"\n}\n')
 
 
+def _length(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise Rejected("half a surrogate pair is no character") from None
+
+
 def to_json(value: object) -> bytes:
     """`value` as compact UTF-8 JSON.
 
@@ -49,7 +56,7 @@ def encode_body(draft: Draft) -> bytes:
     for name in draft.body:
         if name in RESERVED:
             raise Rejected(f"a record's body must not use the name {name!r}", "rename it")
-    if draft.key is not None and not 0 < len(to_json(draft.key)) - 2 <= MAX_KEY:
+    if draft.key is not None and not 0 < _length(draft.key) <= MAX_KEY:
         raise Rejected(
             f"the id {draft.key[:20]!r} is not 1 to {MAX_KEY} bytes long", "give another one"
         )

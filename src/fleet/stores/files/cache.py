@@ -2,7 +2,6 @@
 
 import os
 import stat
-import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -50,7 +49,7 @@ class FilesCache:
                 path,
                 _head(data) + b"\n" + data,
                 durable=False,
-                temporary=f"{path}.{os.getpid()}-{threading.get_ident()}.tmp",
+                temporary=disk.own_temporary(path),
             )
 
     def _path(self, name: str) -> str:

@@ -7,6 +7,7 @@ It knows no names and no formats. Everything that must be durable goes through `
 import errno
 import os
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -165,6 +166,11 @@ def read_all(path: str, limit: int) -> bytes:
         return b"".join(parts)
     finally:
         os.close(fd)
+
+
+def own_temporary(path: str) -> str:
+    """A temporary name beside `path` that no other thread or process uses: where no lock helps."""
+    return f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
 
 
 def replace(path: str, data: bytes, *, durable: bool = True, temporary: str = "") -> None:

@@ -95,7 +95,7 @@ class Layout:
         for name in (*KINDS, "locks"):
             disk.make_folder(f"{self.root}/{name}")
         path = f"{self.root}/{FORMAT_FILE}"
-        disk.replace(path, f"{FORMAT}\n".encode(), temporary=f"{path}.{os.getpid()}.tmp")
+        disk.replace(path, f"{FORMAT}\n".encode(), temporary=disk.own_temporary(path))
         disk.sync_folder(self.root)
         self._made = True
 
