@@ -1,4 +1,4 @@
-"""Every fault of a home's files at once, and what its maps forgot; it changes no file of theirs.
+"""Every fault of a home's files at once, and what its maps forgot; it writes nothing but caches.
 
 The lint of the maps are warnings: a home with them runs, but hardly as its operator meant it.
 """
@@ -9,13 +9,15 @@ from pathlib import Path
 
 from fleet.config.build import build
 from fleet.config.model import Agent, HomeConfig
-from fleet.errors import Finding
+from fleet.errors import BadHome, Finding, StoreError
 from fleet.places import Places
 from fleet.schemas.check import check_files
 from fleet.strictjson import loads
+from fleet.wiring import Fleet, open_fleet
 
 _TEMPLATE_USED = re.compile(r"""\{%-?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
 _EVENTS_SHOWN = re.compile(r"\{[{%][^}]*\bevents\b")
+_PLACE = re.compile(r"(prompts/[^:]+?)(?::(\d+))?: (.*)")
 _STATE_OF_AGENTS = ("cursors", "memory", "schedule", "runs")
 
 
@@ -30,8 +32,7 @@ def check(root: Path) -> list[Finding]:
     schemas = [found for found in check_files(root) if (found.file, found.line) not in named]
     findings = [*built.findings, *schemas]
     if built.config and not any(finding.severity == "error" for finding in findings):
-        if Places(root).state.is_dir():
-            _accept(root)
+        findings += _tried(open_fleet(root, env={}, strict=True))
         findings += lint(built.config)
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
 
@@ -47,10 +48,26 @@ def lint(config: HomeConfig) -> Iterator[Finding]:
     yield from _orphans(config)
 
 
-def _accept(root: Path) -> None:
-    from fleet.wiring import open_fleet
+def _tried(fleet: Fleet) -> Iterator[Finding]:
+    """What a render of each agent's template says, with the state as it is now."""
+    from fleet.context import RenderFailed
+    from fleet.context import build as build_context
 
-    _ = open_fleet(root, env={}, strict=True).config
+    failed: dict[tuple[str, str, str], list[str]] = {}
+    for agent in fleet.config.agents.values():
+        try:
+            build_context(fleet.sources(), agent, run="check")
+        except RenderFailed as fault:
+            place = _PLACE.match(fault.what)
+            said = place.groups("0") if place else (f"prompts/{agent.prompt}", "0", fault.what)
+            failed.setdefault((said[0], said[1], said[2]), []).append(agent.id)
+        except (StoreError, BadHome) as fault:
+            what = f"the template of {agent.id} could not be tried: {fault.what}"
+            yield Finding("warning", agent.file, 0, what, fault.fix)
+    for (file, line, what), agents in failed.items():
+        more = f" and {len(agents) - 1} more" if len(agents) > 1 else ""
+        fix = f"fleet context {agents[0]} tries it again"
+        yield Finding("error", file, int(line), f"{what} (for {agents[0]}{more})", fix)
 
 
 def _unheard(config: HomeConfig, active: list[Agent]) -> Iterator[Finding]:
@@ -108,7 +125,7 @@ def _cycles(active: list[Agent]) -> Iterator[Finding]:
     wakes = {agent.id: _woken_by(agent, active) for agent in active}
     files = {agent.id: agent.file for agent in active}
     for start in sorted(wakes):
-        if ring := _ring(wakes, [start]):
+        if ring := _ring(wakes, start):
             what = f"these agents wake each other in a ring: {' > '.join([*ring, start])}"
             fix = "take one event out of wake_on, or leave the brake to limits: hops"
             yield Finding("warning", files[start], 0, what, fix)
@@ -123,14 +140,24 @@ def _woken_by(agent: Agent, active: list[Agent]) -> list[str]:
     ]
 
 
-def _ring(wakes: dict[str, list[str]], path: list[str]) -> list[str]:
-    """The shortest way found from the first of `path` back to it over later names, or []."""
-    for name in wakes[path[-1]]:
-        if name == path[0]:
-            return path
-        if name > path[0] and name not in path and (found := _ring(wakes, [*path, name])):
-            return found
+def _ring(wakes: dict[str, list[str]], start: str) -> list[str]:
+    """A shortest way from `start` back to it over names after it, or []."""
+    came_from = {start: ""}
+    for name in (queue := [start]):
+        for woken in wakes[name]:
+            if woken == start:
+                return _way(came_from, name)
+            if woken > start and woken not in came_from:
+                came_from[woken] = name
+                queue.append(woken)
     return []
+
+
+def _way(came_from: dict[str, str], end: str) -> list[str]:
+    way = [end]
+    while came_from[way[0]]:
+        way.insert(0, came_from[way[0]])
+    return way
 
 
 def _orphans(config: HomeConfig) -> Iterator[Finding]:
