@@ -143,7 +143,6 @@ def test_a_timeout_ends_what_ignores_it(stub: Start, launch: Launch) -> None:
     assert run.exit["ended_by"] == "timeout"
     assert time.monotonic() - began < 10 + 3 + 2
     assert run.left() == set()
-    assert run.exit["swept"] >= 1
     assert run.verdict.outcome == "timeout"
 
 
