@@ -81,6 +81,23 @@ def test_a_prompt_of_300_kb_arrives_and_stays_out_of_the_command_line(keep: Keep
     assert "secret plan" not in kept.out()
 
 
+def test_no_descriptor_is_inherited(keep: Keep) -> None:
+    """The command has its three streams and nothing else: no lock of a runner lives on in it."""
+    kept = keep("ls /proc/$$/fd")
+
+    kept.exit()
+
+    assert kept.out().split() == ["0", "1", "2"]
+
+
+def test_a_command_that_reads_to_the_end_of_its_input_ends(keep: Keep) -> None:
+    """Standard input is a file with an end, never the keeper's own."""
+    kept = keep("cat; echo end", timeout=5)
+
+    assert kept.exit()["ended_by"] == "exit"
+    assert kept.out() == "end\n"
+
+
 def test_five_megabytes_on_both_outputs_are_no_stall(keep: Keep) -> None:
     """A command that writes much is never blocked; head and tail are kept within the cap."""
     block = "head -c 5000000 /dev/zero | tr '\\0' x | fold -w 99"
