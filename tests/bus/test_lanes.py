@@ -298,6 +298,8 @@ def test_ack_narrows_what_a_success_consumes(rig: Rig) -> None:
     narrowed = rig.bus.narrowed("r1", places)
     assert narrowed[BROADCAST] == Place(3, rig.bus.get(3).crc)
     assert narrowed[ADDRESSED] == places[ADDRESSED]
+    behind = {BROADCAST: Place(2, rig.bus.get(2).crc)}
+    assert rig.bus.narrowed("r1", behind) == behind
 
 
 def test_ack_is_for_ones_own_events_in_a_run(rig: Rig) -> None:

@@ -64,18 +64,23 @@ def test_a_replaced_log_of_the_same_length_is_found(rig: Rig) -> None:
     assert rig.shown("outreach", limit=99) == list(range(1, 21))
 
 
-def test_another_agents_place_helps(rig: Rig) -> None:
-    """A lane without a matching place of its own goes back to the newest of any agent."""
+def test_another_agents_place_is_no_help(rig: Rig) -> None:
+    """Where another agent read on in the restored log, this one still gets what is new there."""
     for number in range(10):
         rig.price(number)
         if number == 4:
-            rig.succeed("competitor-watch")
+            rig.succeed("outreach")
     rig.succeed("outreach")
+    rig.succeed("competitor-watch")
     _restored(rig, 7)
+    new = rig.price(10).seq
+    rig.bus.repair_lanes("competitor-watch")
+    rig.succeed("competitor-watch")
 
     rig.bus.repair_lanes("outreach")
 
-    assert rig.places("outreach") == (5, 5)
+    assert new == 8
+    assert rig.shown("outreach") == [6, 7, 8]
 
 
 def test_channel_lanes_are_repaired_too(rig: Rig) -> None:

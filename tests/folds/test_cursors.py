@@ -1,7 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from fleet.cursors import ADDRESSED, BROADCAST, TRAIL, Cursors, channel_lane, stream_of
-from fleet.records import Place
+from fleet.records import Body, Guard, Place
 from fleet.stores.ram import RamStore
 
 
@@ -38,6 +38,29 @@ def test_concurrent_writers_lose_nothing() -> None:
         )
 
     assert cursors.get("a") == {channel_lane(str(n)): Place(n + 1) for n in range(20)}
+
+
+class Contested(RamStore):
+    """A store in which somebody else wins the first write."""
+
+    lost = 0
+
+    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+        """Another writer's place comes first, once."""
+        if not self.lost:
+            self.lost += 1
+            other: Body = {"lanes": {BROADCAST: {"seq": 4, "crc": "o"}}}
+            super().put(key, other, expect=expect)
+        return super().put(key, body, expect=expect, guard=guard)
+
+
+def test_a_lost_race_is_decided_again() -> None:
+    """When another writer wins the version, both places are there in the end."""
+    cursors = Cursors(Contested())
+
+    cursors.advance("a", {ADDRESSED: Place(7, "m")})
+
+    assert cursors.get("a") == {ADDRESSED: Place(7, "m"), BROADCAST: Place(4, "o")}
 
 
 def test_a_rewound_lane_goes_on_from_there() -> None:

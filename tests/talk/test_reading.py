@@ -92,6 +92,17 @@ def test_an_unread_pin_counts_as_shown_once(talk: Talk) -> None:
     assert (digest.unread, digest.not_shown, digest.new) == (5, 2, {3, 4, 5})
 
 
+def test_an_old_unread_pin_is_counted_once(talk: Talk) -> None:
+    """A pin older than what is kept is shown, and is not among those that are not."""
+    talk.post(OPERATOR, "small", "rule", pin=True)
+    _fill(talk, 9, "small")
+
+    digest = talk.digest("outreach", "small", 0, 2)
+
+    assert _texts(digest.messages) == ["rule", "7", "8"]
+    assert (digest.unread, digest.not_shown) == (10, 7)
+
+
 def test_nothing_new_shows_only_pins(talk: Talk) -> None:
     """What was read is never shown as new."""
     talk.post(OPERATOR, "strategy", "rule", pin=True)

@@ -3,7 +3,7 @@
 It finds them, sets them back and says so; it never invents what is gone.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fleet.alerts import raise_alert
@@ -56,11 +56,12 @@ def repair(store: Store, cursors: Cursors, broken: BrokenLane) -> None:
         _alert(store, broken, "trimmed-unread", f"it goes on at number {broken.first}")
         return
     stream = stream_of(broken.lane)
-    known = list(_known_places(cursors, stream))
-    store.append_gap(stream, max(place.seq for place in known))
+    store.append_gap(stream, max(place.seq for place in _places(cursors, cursors.agents(), stream)))
+    # Another agent may have read on in the log that is there now; its places say nothing.
+    own = _places(cursors, [broken.agent], stream)
     good = [
         place
-        for place in known
+        for place in own
         if place.seq < broken.place.seq and place.crc and holds(store, stream, place)
     ]
     back = max(good, key=lambda place: place.seq, default=Place(0))
@@ -68,9 +69,9 @@ def repair(store: Store, cursors: Cursors, broken: BrokenLane) -> None:
     _alert(store, broken, "replaced-log", f"its lane went back to number {back.seq}")
 
 
-def _known_places(cursors: Cursors, stream: str) -> Iterator[Place]:
-    """Every place in `stream` that any agent's lane stands at or stood at."""
-    for agent in cursors.agents():
+def _places(cursors: Cursors, agents: Iterable[str], stream: str) -> Iterator[Place]:
+    """Every place in `stream` at which a lane of one of `agents` stands or stood."""
+    for agent in agents:
         for lane in cursors.get(agent):
             if stream_of(lane) == stream:
                 yield from cursors.trail(agent, lane)
