@@ -22,7 +22,8 @@ def outreach(turn: Turn) -> None:
     known = {
         event.fields.get("email") for event in turn.prompt.of("reply-received", "lead-converted")
     }
-    for lead in turn.outside(world.LEADS, 2):
+    first = [world.WAITING] if turn.prompt.place == 0 else []
+    for lead in [*first, *turn.outside(world.LEADS, 2)]:
         if lead in known:
             turn.say(f"{lead} is in my prompt already: no mail")
         elif turn.claim(f"lead:{lead}"):

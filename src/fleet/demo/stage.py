@@ -35,7 +35,6 @@ KEPT = (
     "description",
     "prompt",
     "cwd",
-    "priority",
     "collaborators",
     "interests",
     "channels",

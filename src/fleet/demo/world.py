@@ -20,7 +20,6 @@ class Sight(NamedTuple):
 LEADS = (
     "sarah@acme.example",
     "tom@harbor.example",
-    "mike@startup.io",
     "lena@quartz.example",
     "alex@beacon.example",
     "ines@tessera.example",
@@ -28,7 +27,7 @@ LEADS = (
     "noor@atlas.example",
 )
 
-WAITING = "mike@startup.io"  # answered an older mail: the reply-handler is in talks with him
+WAITING = "mike@startup.io"  # a lead who answered an older mail: reply-handler is in talks
 
 REPLIES = ("interested", "objection", "question", "not-now", "accepts")
 
