@@ -1,15 +1,11 @@
 """One store after the other for each test of the contract; the id is the store's name."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from engines import ENGINES, Engine
-
 from clocks import FakeClock
+from contract.engines import ENGINES, Engine
 from fleet.ports import Store
 
 

@@ -4,15 +4,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from engines import Engine
+from contract.engines import Engine
 
-WORKER = Path(__file__).with_name("worker.py")
+TESTS = Path(__file__).parent.parent
 
 
 def start(engine: Engine, folder: Path, *words: object) -> "subprocess.Popen[str]":
     """A worker process."""
-    line = [sys.executable, str(WORKER), engine.name, str(folder), *map(str, words)]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, text=True)
+    line = [sys.executable, "-m", "contract.worker", engine.name, folder, *words]
+    return subprocess.Popen(
+        [str(word) for word in line], cwd=TESTS, stdout=subprocess.PIPE, text=True
+    )
 
 
 def outputs(workers: "list[subprocess.Popen[str]]") -> list[list[str]]:

@@ -1,5 +1,6 @@
-"""One process of a case with several: `worker.py ENGINE FOLDER VERB …`, one printed line a fact.
+"""One process of a case with several: `-m contract.worker ENGINE FOLDER VERB …`.
 
+One printed line is one fact.
 A line is printed, and flushed, only after the store has acknowledged what it says.
 """
 
@@ -7,8 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from engines import BY_NAME
-
+from contract.engines import BY_NAME
 from fleet.errors import Conflict, Rejected
 from fleet.ports import Store
 from fleet.records import Draft

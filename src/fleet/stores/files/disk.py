@@ -173,13 +173,12 @@ def own_temporary(path: str) -> str:
     return f"{path}.{os.getpid()}-{threading.get_ident()}.tmp"
 
 
-def replace(path: str, data: bytes, *, durable: bool = True, temporary: str = "") -> None:
-    """Put `data` at `path` by temporary file and rename; with `durable` synced before the rename.
+@contextmanager
+def staged(temporary: str, data: bytes, *, durable: bool = True) -> Iterator[None]:
+    """Hold `data` ready in the file `temporary`, for a rename inside; gone again if that fails.
 
-    The caller holds what keeps others from the same `temporary` (default: `path` + ".tmp"), and
-    syncs the folder.
+    The caller holds what keeps others from the same `temporary`.
     """
-    temporary = temporary or f"{path}.tmp"
     try:
         fd = open_file(temporary, os.O_WRONLY | os.O_TRUNC, create=True)
         try:
@@ -188,11 +187,21 @@ def replace(path: str, data: bytes, *, durable: bool = True, temporary: str = ""
                 sync_file(fd)
         finally:
             os.close(fd)
-        rename(temporary, path)
+        yield
     except OSError:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def replace(path: str, data: bytes, *, durable: bool = True, temporary: str = "") -> None:
+    """Put `data` at `path` by a temporary file (default: `path` + ".tmp") and rename.
+
+    With `durable` it is synced before the rename; the caller syncs the folder.
+    """
+    temporary = temporary or f"{path}.tmp"
+    with staged(temporary, data, durable=durable):
+        rename(temporary, path)
 
 
 def append_whole(path: str, lines: list[bytes]) -> None:

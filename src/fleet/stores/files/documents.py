@@ -123,9 +123,11 @@ class Documents:
         folder = os.path.dirname(path)
         if found.damage and found.page is not None:
             quarantine.set_aside(self._layout, path, 0, None, found.damage, wall=self._clock().wall)
-        elif found.page is not None:
-            disk.replace(f"{path}{PREVIOUS}", found.page, durable=False)
-        disk.replace(path, page)
+        with disk.staged(f"{path}.tmp", page):
+            # Only now: a page that does not fit must leave the copy before it as it is.
+            if found.page is not None and not found.damage:
+                disk.replace(f"{path}{PREVIOUS}", found.page, durable=False)
+            disk.rename(f"{path}.tmp", path)
         try:
             disk.sync_folder(folder)
             if fresh:

@@ -1,0 +1,105 @@
+"""One process that uses a files store: `-m stores.worker STATE VERB …`.
+
+It prints only what was acknowledged. It is run by the proofs of this folder, which kill it,
+stop it, or take something away from it.
+"""
+
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from fleet.errors import FleetError
+from fleet.records import Draft
+from fleet.stores.files import FilesStore
+from fleet.stores.files.locks import Lock
+
+
+def say(*words: object) -> None:
+    """Print one line, now."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def append(state: Path, count: str, size: str, name: str, segment: str = "16777216") -> None:
+    """Append `count` records of about `size` bytes; print `number id` of each."""
+    store = FilesStore(state, segment_bytes=int(segment))
+    for n in range(int(count)):
+        (record,) = store.append("events", [Draft({"by": name, "n": n, "fill": "ä" * int(size)})])
+        say(record.seq, record.id)
+
+
+def save(state: Path, count: str, size: str) -> None:
+    """Replace the document memory/a `count` times; print each version."""
+    store = FilesStore(state)
+    version = store.get("memory/a")[1]
+    for n in range(int(count)):
+        version = store.put("memory/a", {"n": n, "fill": ["x" * int(size)]}, expect=version)
+        say(version)
+
+
+def hold(state: Path, name: str, seconds: str) -> None:
+    """Hold the lock file `name` for `seconds`."""
+    with Lock(str(state / "locks" / name), "a test", timeout=10):
+        say("held")
+        time.sleep(float(seconds))
+
+
+def lead(state: Path, seconds: str) -> None:
+    """Be the runner for `seconds`, with a child that outlives it and had every descriptor."""
+    import os
+
+    lock = FilesStore(state).singleton("runner", "the runner of this home")
+    lock.acquire()
+    child = os.fork()
+    if not child:
+        os.setsid()
+        time.sleep(float(seconds))
+        os._exit(0)
+    say("leading", child)
+    time.sleep(float(seconds))
+
+
+def limited(state: Path, limit: str, number: str, verb: str) -> None:
+    """One write under a resource limit; print what the error says, or `done`."""
+    store = FilesStore(state)
+    store.head("events")
+    kind = getattr(resource, limit)
+    resource.setrlimit(kind, (int(number), resource.getrlimit(kind)[1]))
+    try:
+        if verb == "append":
+            store.append("events", [Draft({"fill": "x" * 3000})])
+        else:
+            store.put("memory/a", {"fill": "x" * 100_000}, expect=store.get("memory/a")[1])
+        say("done")
+    except FleetError as error:
+        say(type(error).__name__, error.exit_code, str(error))
+
+
+def read(state: Path, stream: str) -> None:
+    """Read a log to its end; print how many records, damaged lines and MB at the peak."""
+    store = FilesStore(state)
+    upto, records, damaged = 0, 0, 0
+    while True:
+        batch = store.read(stream, upto, 100)
+        records, damaged = records + len(batch.records), damaged + len(batch.damage)
+        if batch.upto == upto:
+            break
+        upto = batch.upto
+    store.append(stream, [Draft({"after": True})])
+    store.verify()
+    say(records, damaged, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+
+
+VERBS: dict[str, Callable[..., None]] = {
+    "append": append,
+    "save": save,
+    "hold": hold,
+    "lead": lead,
+    "limited": limited,
+    "read": read,
+}
+
+if __name__ == "__main__":
+    VERBS[sys.argv[2]](Path(sys.argv[1]), *sys.argv[3:])
