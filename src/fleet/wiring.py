@@ -105,7 +105,7 @@ class Fleet:
         """Exclusive rights."""
         from fleet.claims import Claims
 
-        return Claims(self.store)
+        return Claims(self.store, self.cache)
 
     @cached_property
     def bus(self) -> "Bus":

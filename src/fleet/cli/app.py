@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -74,12 +74,8 @@ class Fleet(click.Group):
 @click.option("--home", metavar="DIR", help="The home; else $FLEET_HOME, else the nearest above.")
 @click.option("--as", "as_agent", metavar="AGENT", help="As an operator, act for this agent.")
 @click.option("--debug", is_flag=True, help="Show the traceback of a bug.")
-@click.pass_context
-def fleet_command(
-    ctx: click.Context, home: str | None, as_agent: str | None, *, debug: bool
-) -> None:
-    """See `help` above."""
-    ctx.obj = Session(home, as_agent, os.environ)
+def fleet_command(*, debug: bool, **_where_and_who: str | None) -> None:
+    """See `help` above; `_session` takes the other options."""
     if not debug:
         sys.excepthook = _say_bug
 
@@ -103,11 +99,12 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str]) -> int:
+    session: Session | None = None
     try:
         with fleet_command.make_context("fleet", list(argv)) as ctx:
+            ctx.obj = session = _session(ctx.params)
             fleet_command.invoke(ctx)
-            session = ctx.find_object(Session)
-            if session and session.warning:
+            if session.warning:
                 say_error(session.warning)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
@@ -119,7 +116,7 @@ def _run(argv: Sequence[str]) -> int:
         raise
     except FleetError as fault:
         sys.stdout.flush()
-        for line in _lines_of(fault):
+        for line in _lines_of(fault, session):
             say_error(line)
         return fault.exit_code
     except click.ClickException as fault:
@@ -133,11 +130,17 @@ def _run(argv: Sequence[str]) -> int:
     return 0
 
 
-def _lines_of(fault: FleetError) -> "Iterator[str]":
-    if isinstance(fault, Held) and fault.until:
+def _session(params: Mapping[str, object]) -> Session:
+    """The session that the options before the command ask for."""
+    home, agent = params["home"], params["as_agent"]
+    return Session(cast("str | None", home), cast("str | None", agent), os.environ)
+
+
+def _lines_of(fault: FleetError, session: Session | None) -> "Iterator[str]":
+    if isinstance(fault, Held) and fault.until and session:
         from fleet.cli.hints import held_line
 
-        yield held_line(fault)
+        yield held_line(fault, session.zone)
         return
     yield str(fault)
     if isinstance(fault, BadHome):

@@ -6,9 +6,11 @@ import click
 
 from fleet.cli.grammar import DURATION, command
 from fleet.cli.inputs import argument
-from fleet.cli.output import Item, local, say_items, say_json, say_written, soon, table
+from fleet.cli.output import Item, local, say_items, say_json, say_written, table
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Usage
+from fleet.records import wall_of
+from fleet.units import age
 
 if TYPE_CHECKING:
     from fleet.claims import Claim
@@ -145,9 +147,8 @@ def _say_claim(session: Session, claim: "Claim", word: str, *, as_json: bool) ->
     if as_json:
         say_json({"key": claim.key, "token": claim.token, "expires": claim.expires})
         return
-    line = ""
-    if session.one_line:
-        line = f"{word} {claim.key} until {soon(claim.expires, session.zone)} (token {claim.token})"
+    left = wall_of(claim.expires) - session.fleet.store.now().wall
+    line = f"{word} {claim.key} for {age(left)} (token {claim.token})"
     say_written(session, as_json=False, fields={"token": claim.token}, line=line)
 
 
@@ -168,5 +169,7 @@ def _say_history(session: Session, records: "list[Record]", *, as_json: bool) ->
 
 
 def _past(record: "Record") -> "Body":
-    names = ("op", "key", "holder", "run", "token", "note")
-    return {"ref": record.ref, "at": record.at, **{n: record.body.get(n) for n in names}}
+    """A change of a claim: in the log its key is called `claim`, `key` is reserved there."""
+    said = {name: record.body.get(name) for name in ("op", "holder", "run", "token", "note")}
+    ref = record.ref if record.seq else None
+    return {"ref": ref, "at": record.at, "key": record.body.get("claim"), **said}

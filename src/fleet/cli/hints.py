@@ -3,12 +3,13 @@
 import re
 import shlex
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import tzinfo
 
 import click
 
 from fleet.cli.commands import COMMANDS
 from fleet.cli.grammar import Command
+from fleet.cli.output import soon
 from fleet.errors import Held
 from fleet.text import suggest
 
@@ -77,18 +78,7 @@ def _quoted(ctx: click.Context, argv: Sequence[str]) -> list[str] | None:
     return [*argv[: at + 1], *words[:first], " ".join(words[first:])]
 
 
-def held_line(fault: Held) -> str:
-    """What an agent needs to know about a claim it did not get."""
-    until = _clock(fault.until)
+def held_line(fault: Held, zone: tzinfo) -> str:
+    """What an agent needs to know about a claim it did not get, in the home's time."""
+    until = soon(fault.until, zone)
     return f"HELD by {fault.holder} until {until}: leave it, do something else ({fault.what})"
-
-
-def _clock(instant: str) -> str:
-    """An RFC 3339 instant as `14:32` today or with its date, in this machine's zone."""
-    try:
-        at = datetime.fromisoformat(instant)
-    except ValueError:
-        return instant
-    at = at.replace(tzinfo=at.tzinfo or UTC).astimezone()
-    today = at.date() == datetime.now(UTC).astimezone().date()
-    return at.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")

@@ -23,7 +23,7 @@ LOOK_EVERY = 0.2  # seconds between two looks at a file that grows
 
 @command("runs", examples=["fleet runs outreach", "fleet runs --json --limit 5"])
 @click.argument("agent", required=False)
-@click.option("--limit", type=click.IntRange(min=1), default=ITEMS, show_default=True)
+@click.option("--limit", type=click.IntRange(min=1), default=ITEMS, help="At most so many (50).")
 @AS_JSON
 @pass_session
 def runs_command(session: Session, *, agent: str | None, limit: int, as_json: bool) -> None:

@@ -107,18 +107,20 @@ def _own_file(path: Path, folders: Sequence[Path]) -> bytes:
         handle = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, RuntimeError):
         raise refusal from None
-    with open(handle, "rb") as file:  # noqa: PTH123 - an open descriptor, not a path
+    try:
         opened = os.fstat(handle)
         # A folder on the way may have become a link between the two looks: compare what was opened.
-        same = _is_at(opened, real) and real.resolve() == real
-        if not stat.S_ISREG(opened.st_mode) or not same:
+        if not stat.S_ISREG(opened.st_mode) or not _is_at(opened, real):
             raise refusal
-        return file.read(MOST + 1)
+        return os.read(handle, MOST + 1)
+    finally:
+        os.close(handle)
 
 
 def _is_at(opened: os.stat_result, path: Path) -> bool:
+    """Whether `path`, still free of links, is what was opened."""
     found = path.stat(follow_symlinks=False)
-    return (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
+    return path.resolve() == path and (found.st_dev, found.st_ino) == (opened.st_dev, opened.st_ino)
 
 
 def _bounded(data: bytes, source: str) -> bytes:

@@ -4,37 +4,25 @@ Computing due slots is too heavy for a post, so this reads what the runner left 
 """
 
 import json
-import time
 
 from fleet.cli.session import Session
 
 CACHE = "next-due"
-"""Name in the cache: a JSON object agent -> seconds since the epoch of its next due slot."""
+"""Name in the cache: JSON, agent -> [seconds since the epoch of its next due slot, "06:10"]."""
 
 
 def next_reader(session: Session, channel: str) -> str:
     """` · next reader content-engine 06:10`, or "" when the cache does not know."""
     fleet = session.fleet
     agents = fleet.config.agents
+    now = fleet.store.now().wall
     due = [
-        (at, agent)
-        for agent, at in _next_due(fleet.cache.load(CACHE)).items()
-        if agent in agents and agent != fleet.author.name and channel in agents[agent].channels
+        (at, agent, clock)
+        for agent, (at, clock) in json.loads(fleet.cache.load(CACHE) or b"{}").items()
+        if at > now and agent in agents and agent != fleet.author.name
+        if channel in agents[agent].channels
     ]
     if not due:
         return ""
-    from datetime import datetime
-
-    at, agent = min(due)
-    return f" · next reader {agent} {datetime.fromtimestamp(at, session.zone):%H:%M}"
-
-
-def _next_due(saved: bytes | None) -> dict[str, float]:
-    try:
-        said = json.loads(saved or b"{}")
-    except ValueError:
-        return {}
-    if not isinstance(said, dict):
-        return {}
-    now = time.time()
-    return {str(k): float(v) for k, v in said.items() if isinstance(v, (int, float)) and v > now}
+    _, agent, clock = min(due)
+    return f" · next reader {agent} {clock}"

@@ -57,7 +57,12 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
 
 
 @command("next", examples=["fleet next", "fleet next --days 7 --from 2026-12-01 --json"])
-@click.option("--days", type=click.FloatRange(min=0, min_open=True, max=400), default=1.0)
+@click.option(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True, max=400),
+    default=1.0,
+    help="So far ahead (1).",
+)
 @click.option("--from", "start", metavar="TIME", default="now", help="03:00, a date, an instant.")
 @AS_JSON
 @pass_session

@@ -1,0 +1,50 @@
+"""Makes docs/cli.md from the help of every command: `python tests/reference.py > docs/cli.md`."""
+
+import sys
+
+import click
+
+from fleet.cli.app import fleet_command
+from fleet.cli.commands import COMMANDS, is_operators
+from fleet.cli.session import Session
+
+HEAD = """# The command line
+
+Made from `fleet --help` by `python tests/reference.py > docs/cli.md`; a test compares the two.
+
+Exit codes: 0 done · 1 a bug · 2 usage · 3 rejected · 4 unknown name · 5 not allowed · 6 held by
+another · 7 no home or an invalid one · 8 ended badly · 9 no runner · 75 not done, try again later.
+"""
+
+
+def cli_reference() -> str:
+    """The whole page."""
+    top = click.Context(
+        fleet_command, info_name="fleet", obj=Session(None, None, {}), terminal_width=98
+    )
+    parts = [HEAD, _block(fleet_command, top)]
+    for half, title in ((False, "For agents"), (True, "For operators")):
+        parts.append(f"## {title}\n")
+        for name in COMMANDS:
+            if is_operators(name) == half:
+                command = fleet_command.get_command(top, name)
+                assert command is not None
+                parts += _pages(command, name, top)
+    return "\n".join(parts)
+
+
+def _pages(command: click.Command, name: str, parent: click.Context) -> list[str]:
+    ctx = click.Context(command, info_name=name, parent=parent, terminal_width=98)
+    pages = [f"### {ctx.command_path}\n", _block(command, ctx)]
+    if isinstance(command, click.Group):
+        for sub, leaf in command.commands.items():
+            pages += _pages(leaf, sub, ctx)
+    return pages
+
+
+def _block(command: click.Command, ctx: click.Context) -> str:
+    return f"```\n{command.get_help(ctx)}\n```\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(cli_reference())
