@@ -26,8 +26,8 @@ from fleet.bus.events import (
 from fleet.cursors import Cursors, stream_of
 from fleet.errors import Conflict, Finding, NotAllowed, Rejected, Unknown
 from fleet.logs import place_at, record_at
-from fleet.ports import Cache, Store
-from fleet.records import Body, Draft, Place, Record
+from fleet.ports import Cache, Store, read_kept
+from fleet.records import Body, Draft, Place, Record, Sieve
 
 if TYPE_CHECKING:
     from fleet.config.model import HomeConfig
@@ -356,6 +356,13 @@ class Bus:
         )
         self._cursors.advance(agent, {lane: Place(record.seq, record.crc)})
         return dead
+
+    def set_aside_for(self, agent: str) -> frozenset[str]:
+        """References of the events that were set aside for `agent`, among the newest 1,000."""
+        after = max(0, self._store.head(DEAD_LETTERS) - 1000)
+        sieve = Sieve({"agent": frozenset({agent})})
+        found = read_kept(self._store, DEAD_LETTERS, after, 1000, sieve=sieve).records
+        return frozenset(str(record.body["event"]) for record in found)
 
     def lane_check(self, agent: str) -> list[Finding]:
         """What is wrong with the agent's lanes, channels included. Changes nothing."""

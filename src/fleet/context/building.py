@@ -125,7 +125,8 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts) -> dict[str, Built
     total = agent.context.max_tokens
     full = {name: make(min(total, BOUNDS[name].most or total)) for name, make in makers.items()}
     needs = {name: built.cost for name, built in full.items()}
-    needs["awareness"] = _aware(scene, facts, AWARENESS, ()).cost
+    # which events it may show is known last: room for another line than the ones counted here
+    needs["awareness"] = min(AWARENESS, _aware(scene, facts, AWARENESS, ()).cost + 40)
     limits = {name: bounds.max_tokens for name, bounds in agent.context.sections.items()}
     grants = allot(needs, total, limits)
     made = {
@@ -142,8 +143,14 @@ def _within(name: str, make: Callable[[int], Built], budget: int) -> Built:
 
 def _aware(scene: Scene, facts: Facts, budget: int, shown: Iterable[Fields]) -> Built:
     elsewhere = {f"events#{item['seq']}" for item in shown}
+    if facts.waiting.pending.alone:  # a suspect must not come in by the back door
+        elsewhere |= {one.ref for one in facts.world.recent if _waits(one, facts.lanes)}
     make = partial(awareness.build, scene, facts.world, elsewhere=frozenset(elsewhere))
     return _within("awareness", make, budget)
+
+
+def _waits(event: Record, lanes: Mapping[str, Place]) -> bool:
+    return event.seq > lanes[lane_of(event)].seq
 
 
 def _costs(section: Section) -> Body:

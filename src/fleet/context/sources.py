@@ -13,7 +13,7 @@ from fleet.context.you import Past
 from fleet.cursors import ADDRESSED, BROADCAST, channel_lane, stream_of
 from fleet.logs import place_at, place_before
 from fleet.ports import Store
-from fleet.records import Place
+from fleet.records import Place, Record
 from fleet.runs import Run, Runs
 
 if TYPE_CHECKING:
@@ -134,8 +134,15 @@ def _world(sources: Sources, agent: Agent, wall: float) -> World:
         health=sources.health,
         vitals=counted,
         collaborators={other: _newest(sources.runs, other) for other in agent.collaborators},
-        recent=tuple(sources.bus.latest(agent.interests)) if agent.interests else (),
+        recent=_recent(sources.bus, agent),
     )
+
+
+def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
+    """The newest events of interest, but those that this agent failed on too often."""
+    latest = bus.latest(agent.interests) if agent.interests else ()
+    dead = bus.set_aside_for(agent.id) if latest else frozenset()
+    return tuple(event for event in latest if event.ref not in dead)
 
 
 def _newest(runs: Runs, agent: str) -> Run | None:

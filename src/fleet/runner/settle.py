@@ -105,7 +105,7 @@ def set_aside_poison(fleet: Fleet, agent: str) -> None:
     attempts = fleet.runs.attempts(agent, lanes)
     for seq in sorted(seq for seq, count in attempts.items() if count >= DEAD_AFTER):
         record = fleet.bus.get(seq)
-        failed = [run.id for run in fleet.runs.list(agent, 20) if record.ref in run.shown]
+        failed = [run.id for run in fleet.runs.list(agent, 20) if record.ref in run.delivered]
         fleet.bus.set_aside(agent, record, attempts[seq], failed[:DEAD_AFTER])
 
 

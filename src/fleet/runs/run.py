@@ -28,7 +28,7 @@ class Run:
         tokens_out: output tokens.
         turns: as the CLI counts them.
         events_shown: how many events its prompt really showed.
-        shown: references of everything its prompt showed.
+        shown: references of everything its prompt showed, those events first.
         report: what the agent said it did, "" when it said nothing.
         next: what it means to do next.
         idle: it reported that there was nothing to do.
@@ -76,6 +76,11 @@ class Run:
         return self.id[:SHORT_ID]
 
     @property
+    def delivered(self) -> tuple[str, ...]:
+        """References of the events that its events section showed: a success consumes them."""
+        return self.shown[: self.events_shown]
+
+    @property
     def open(self) -> bool:
         """Whether it was started and has no end yet."""
         return self.outcome is None
@@ -112,7 +117,6 @@ _SAID = {"started": ("slot", "attempt", "by", "caught_up"), "report": ("next", "
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
     *("events_shown", "shown", "denials", "advance", "limit_until", "counts_as_ok"),
-    "counts_as_ok",
 )
 
 

@@ -1,0 +1,182 @@
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fleets import Scripted, until
+
+REPORT = "cat > prompt.txt; fleet report 'did it' --next 'more'"
+
+
+@pytest.mark.parametrize(
+    ("script", "outcome", "code"),
+    [
+        (f"{REPORT}", "ok", 0),
+        ("cat > /dev/null", "empty", 8),
+        ("echo half; exit 3", "crashed", 8),
+        ("echo half; kill -9 $$", "crashed", 8),
+    ],
+)
+def test_a_run_by_hand_ends_with_its_outcome(
+    scripted: Scripted, script: str, outcome: str, code: int
+) -> None:
+    """`fleet run` waits, exits as the outcome table says, and the record says the same."""
+    scripted.agent("worker", script)
+
+    done = scripted.call("run", "worker")
+
+    (run,) = scripted.runs()
+    assert (run.outcome, done.returncode) == (outcome, code), done.stderr
+    assert run.slot == f"hand:{run.id}"
+    assert run.by is not None
+    (fire,) = scripted.fires()
+    assert (fire.body["result"], fire.body["run"]) == ("started", run.id)
+    assert scripted.fleet.claims.live() == []
+
+
+def test_a_run_is_told_what_waits_and_consumes_it_by_success(scripted: Scripted) -> None:
+    """An event is in the prompt of the first run that ends well, and of no later one."""
+    scripted.agent("worker", "cat > seen-$FLEET_RUN_ID.txt; test -e ready && echo done")
+    event = scripted.call("emit", "note", "n=first").stdout.strip()
+
+    assert scripted.call("run", "worker").returncode == 8
+    (scripted.root / "work" / "worker" / "ready").touch()
+    assert scripted.call("run", "worker").returncode == 0
+    assert scripted.call("run", "worker").returncode == 0
+
+    delivered = [event in run.delivered for run in reversed(scripted.runs())]
+    assert delivered == [True, True, False]
+    prompts = sorted((scripted.root / "work" / "worker").glob("seen-*.txt"))
+    sections = [path.read_text().split("## Events")[1].split("## Channels")[0] for path in prompts]
+    assert [event in section for section in sections] == delivered
+
+
+def test_a_run_that_its_command_cannot_start_names_it(scripted: Scripted) -> None:
+    """A command that is not there is `launch_failed`, one line names it, and nothing is consumed."""
+    scripted.agent("worker", "true")
+    path = scripted.root / "agents" / "worker.yaml"
+    path.write_text(path.read_text().replace("/bin/sh", "/no/such/program"))
+
+    done = scripted.call("run", "worker")
+
+    (run,) = scripted.runs()
+    assert (done.returncode, run.outcome) == (8, "launch_failed")
+    assert "/no/such/program" in run.reason
+
+
+def test_a_template_with_a_fault_launches_nothing(scripted: Scripted) -> None:
+    """An undefined name is `render_failed` with template and line; no process is started."""
+    scripted.put("prompts/base.md.j2", "{% block context %}\n{{ agent.nmae }}{% endblock %}")
+    scripted.agent("worker", "touch ran; echo ran")
+
+    done = scripted.call("run", "worker")
+
+    (run,) = scripted.runs()
+    assert (done.returncode, run.outcome) == (8, "render_failed")
+    assert "base.md.j2" in run.reason
+    assert not (scripted.root / "work" / "worker" / "ran").exists()
+    assert scripted.fleet.claims.live() == []
+
+
+def test_the_same_agent_never_runs_twice_at_once(scripted: Scripted) -> None:
+    """A second run of an agent is refused with exit 6 while the first is alive."""
+    scripted.agent("worker", "touch started; while [ ! -e go ]; do sleep 0.05; done; echo done")
+    cwd = scripted.root / "work" / "worker"
+    first = _background(scripted.root, "run", "worker")
+    assert until((cwd / "started").exists)
+
+    second = scripted.call("run", "worker")
+    (cwd / "go").touch()
+
+    assert first.wait(20) == 0
+    assert second.returncode == 6, second.stderr
+    assert "worker" in second.stderr
+    assert len(scripted.runs()) == 1
+
+
+def test_the_cap_counts_runs_of_other_terminals(tmp_path: Path) -> None:
+    """With `concurrency: 1` a run of another agent is not started (75) while one is alive."""
+    home = Scripted(tmp_path / "home", concurrency=1)
+    home.agent("one", "touch started; while [ ! -e go ]; do sleep 0.05; done; echo done")
+    home.agent("two", "echo done")
+    cwd = home.root / "work" / "one"
+    first = _background(home.root, "run", "one")
+    assert until((cwd / "started").exists)
+
+    refused = home.call("run", "two")
+    (cwd / "go").touch()
+
+    assert first.wait(20) == 0
+    assert refused.returncode == 75
+    assert home.call("run", "two").returncode == 0
+
+
+def test_a_person_who_interrupts_a_run_stops_it(scripted: Scripted) -> None:
+    """Ctrl-C at `fleet run` ends the command and what escaped it; the record says `killed`."""
+    scripted.agent(
+        "worker",
+        "setsid sh -c 'trap \"\" TERM INT; touch started; sleep 60' & sleep 60",
+        "grace: 1s",
+    )
+    terminal = _background(scripted.root, "run", "worker")
+    assert until((scripted.root / "work" / "worker" / "started").exists)
+
+    terminal.send_signal(signal.SIGINT)
+
+    assert terminal.wait(20) == 8
+    (run,) = scripted.runs()
+    assert run.outcome == "killed"
+    assert scripted.alive(run.id) == set()
+
+
+def test_a_claim_of_the_run_is_released_and_a_kept_one_stays(scripted: Scripted) -> None:
+    """When a run has ended only what it kept is still held, by its agent."""
+    scripted.agent("worker", "fleet claim lead:a@b.c; fleet claim lead:d@e.f --keep 3d")
+
+    assert scripted.call("run", "worker").returncode == 0
+
+    assert [(c.key, c.holder) for c in scripted.fleet.claims.live()] == [("lead:d@e.f", "worker")]
+
+
+def test_a_run_must_leave_what_the_operator_expects(scripted: Scripted) -> None:
+    """Without the expected event a run is `incomplete`; with it, or idle, it is ok."""
+    script = "cat > /dev/null; echo working; test -e how && sh how; exit 0"
+    scripted.agent("worker", script, "expects: {any_of: [{event: note}, {file: 'out/*.md'}]}")
+    how = scripted.root / "work" / "worker" / "how"
+
+    outcomes = [scripted.call("run", "worker").returncode]
+    for line in ("fleet emit note n=1", "mkdir out && touch out/a.md", "fleet report --idle none"):
+        how.write_text(line + "\n")
+        outcomes.append(scripted.call("run", "worker").returncode)
+    how.write_text("true\n")
+    outcomes.append(scripted.call("run", "worker").returncode)
+
+    assert outcomes == [8, 0, 0, 0, 8]
+    assert [run.outcome for run in scripted.runs()][-1] == "incomplete"
+
+
+def test_five_failures_set_an_event_aside_and_the_rest_goes_on(scripted: Scripted) -> None:
+    """A poisonous event ends in the dead letters with an alert; its neighbours are delivered."""
+    script = "cat > prompt; if grep -q poison prompt; then exit 1; fi; echo done"
+    scripted.agent("worker", script)
+    refs = [scripted.call("emit", "note", f"n={n}").stdout.strip() for n in ("a", "poison", "c")]
+
+    codes = [scripted.call("run", "worker").returncode for _ in range(12)]
+
+    fleet = scripted.fleet
+    dead = [r.body for r in fleet.store.read("deadletters", 0, 10).records]
+    assert [(d["event"], d["attempts"]) for d in dead] == [(refs[1], 5)]
+    assert "dead-letter" in [r.body["kind"] for r in fleet.store.read("alerts", 0, 10).records]
+    delivered = [ref for run in scripted.runs() if run.outcome == "ok" for ref in run.delivered]
+    assert sorted(delivered) == [refs[0], refs[2]]
+    assert codes[-1] == 0
+
+
+def _background(root: Path, *argv: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "fleet", "--home", str(root), *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
