@@ -83,6 +83,18 @@ def test_another_agents_place_is_no_help(rig: Rig) -> None:
     assert rig.shown("outreach") == [6, 7, 8]
 
 
+def test_a_repair_never_moves_a_lane_forward(rig: Rig) -> None:
+    """A lane whose record was rewritten goes back, even where the other lane stands well above."""
+    for number in range(9):
+        rig.price(number)
+    rig.cursors.advance("outreach", {BROADCAST: Place(5, "00000000")})
+    rig.cursors.advance("outreach", {ADDRESSED: Place(9, rig.bus.get(9).crc)})
+
+    rig.bus.repair_lanes("outreach")
+
+    assert rig.places("outreach") == (9, 0)
+
+
 def test_channel_lanes_are_repaired_too(rig: Rig) -> None:
     """A replaced channel log sets back the lane of its digest."""
     rig.store.append("channels/strategy", [Draft({"op": "post"}) for _ in range(3)])
