@@ -34,9 +34,15 @@ class Scene:
         return f"{self.now:%a %Y-%m-%d %H:%M %Z}"
 
     def ago(self, at: str) -> str:
-        """`2h ago` for an RFC 3339 instant; a moment ahead is now."""
+        """`2h ago` for an RFC 3339 instant; a moment ahead is now, none is said to be unknown."""
+        if not at:
+            return "some time ago"
         seconds = (self.now - datetime.fromisoformat(at)).total_seconds()
         return f"{age(max(0.0, seconds))} ago"
+
+    def local(self, at: str) -> str:
+        """An RFC 3339 instant in the home's time zone, to the minute."""
+        return f"{datetime.fromisoformat(at).astimezone(self.now.tzinfo):%Y-%m-%d %H:%M}"
 
     def line(self, text: str) -> str:
         """Others' text on one line, harmless."""

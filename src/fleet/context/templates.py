@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
 from threading import Lock
 from types import FrameType, TracebackType
@@ -139,8 +138,8 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         template = super()._load_template(name, globals)
         self.used.add(name)
         for block in BLOCKS:
-            if block in template.blocks and not hasattr(template.blocks[block], "__wrapped__"):
-                template.blocks[block] = _marked(block, template.blocks[block])
+            if block in template.blocks and not isinstance(template.blocks[block], _Marked):
+                template.blocks[block] = _Marked(block, template.blocks[block])
         return template
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
@@ -160,16 +159,25 @@ def _bits(value: Any) -> int:
     return value.bit_length() if isinstance(value, int) else 64
 
 
-def _marked(
-    block: str, render: Callable[[Context], Iterator[str]]
-) -> Callable[[Context], Iterator[str]]:
-    @wraps(render)
-    def wrapped(context: Context) -> Iterator[str]:
-        yield f"{OPEN}<{block}{CLOSE}"
-        yield from render(context)
-        yield f"{OPEN}>{block}{CLOSE}"
+class _Marked:
+    """A block that prints marks around itself; equal to what it wraps, which `super()` needs."""
 
-    return wrapped
+    __slots__ = ("_block", "_render")
+
+    def __init__(self, block: str, render: Callable[[Context], Iterator[str]]) -> None:
+        self._block = block
+        self._render = render
+
+    def __call__(self, context: Context) -> Iterator[str]:
+        yield f"{OPEN}<{self._block}{CLOSE}"
+        yield from self._render(context)
+        yield f"{OPEN}>{self._block}{CLOSE}"
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other is self._render
+
+    def __hash__(self) -> int:
+        return hash(self._render)
 
 
 _EDGE = re.compile(f"{OPEN}([<>])({'|'.join(BLOCKS)}){CLOSE}")
@@ -192,8 +200,8 @@ def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered
         sandbox = _sandboxes.setdefault(folder, _Sandbox(folder))
         sandbox.used.clear()
         try:
-            template = sandbox.get_template(name)
-            with _limits():
+            with _limits():  # compiling computes constants
+                template = sandbox.get_template(name)
                 text = _bounded(template.root_render_func(template.new_context(dict(variables))))
         except TemplateNotFound as error:
             raise RenderFailed(f"there is no template prompts/{error.name}") from error
@@ -208,9 +216,14 @@ def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered
             raise _failed(name, error, str(error)) from error
         parts = _blocks(name, text)
         sources = {used: sandbox.folder.sources[used] for used in sorted(sandbox.used)}
-    own = set(re.findall(f"{ARMED_AT}\\S+", "\n".join(sources.values())))
     hashes = {used: hashlib.sha256(text.encode()).hexdigest() for used, text in sources.items()}
+    own = {path for source in sources.values() for path in _own_paths(source)}
     return Rendered(_disarmed(parts["context"], own), _disarmed(parts["task"], own), hashes)
+
+
+def _own_paths(source: str) -> list[str]:
+    """Each `@path` that stands in a template's own text."""
+    return re.findall(f"{ARMED_AT}\\S+", re.sub(r"(?s){%.*?%}|{#.*?#}", "\n", source))
 
 
 def _disarmed(text: str, own: set[str]) -> str:

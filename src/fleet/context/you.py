@@ -58,7 +58,7 @@ def _said(scene: Scene, run: Run | None, limit: int) -> list[str]:
 
 def _held(scene: Scene, claims: tuple["Claim", ...], limit: int) -> list[str]:
     lines = [
-        f"You hold {scene.line(claim.key)} until {claim.expires[:16]}"
+        f"You hold {scene.line(claim.key)} until {scene.local(claim.expires)}"
         + (f": {scene.line(clip(claim.note, 100))}" if claim.note else "")
         for claim in claims[:limit]
     ]

@@ -1,0 +1,80 @@
+"""Every command that an agent is taught works as it is written there."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import Fleet, Write
+from fleet import identity
+from fleet.cli.commands import COMMANDS, is_operators
+from fleet.context.how_to import build
+from fleet.stores.files import FilesStore
+
+TEXT = build("outreach", [], [], 700).text
+FORMS = [
+    "fleet claim lead:sarah@acme.com",
+    "fleet release lead:sarah@acme.com",
+    "fleet emit reply-received email=sarah@acme.com classification=interested",
+    "fleet reply competitive-intel#412 'Yes, drafting it'",
+    "fleet react competitive-intel#412 agree",
+    "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
+    "fleet report --idle 'no new leads'",
+    "fleet schema list",
+    "fleet --help",
+]
+POST = TEXT[TEXT.index("fleet post") : TEXT.index("\nEOT") + 4]
+
+
+@pytest.fixture
+def in_a_run(home: Path, write: Write, fleet: Fleet) -> dict[str, str]:
+    """The environment of a run of outreach, in a home with the channel of the example."""
+    write("channels/competitive-intel.yaml", "name: Intel\npurpose: Findings\nmembers: all\n")
+    store = FilesStore(home / "state")
+    token = identity.issue_token(store, "run-1", "outreach", "", 600.0, 0)
+    return {"FLEET_RUN_TOKEN": token, "FLEET_RUN_ID": "run-1"}
+
+
+def shell(line: str, fleet: Fleet, env: dict[str, str]) -> "subprocess.CompletedProcess[str]":
+    """`line` as bash splits it, its here-document on standard input."""
+    command, _, rest = line.partition("\n")
+    argv = re.sub(r" <<'EOT'$", "", command)
+    words = subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"for word in {argv.removeprefix('fleet ')}; do printf '%s\\0' \"$word\"; done",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")[:-1]
+    return fleet(*words, stdin=rest.removesuffix("EOT"), env=env)
+
+
+def test_every_form_stands_in_the_text() -> None:
+    """The list of forms that the next test runs is complete: no other call is taught."""
+    rest = TEXT.replace(POST, "")
+    for form in FORMS:
+        assert form in rest
+        rest = rest.replace(form, "")
+
+    assert set(re.findall("fleet ([a-z-]+)", rest)) == {"command"}  # "One fleet command a line"
+
+
+def test_only_agents_commands_are_taught() -> None:
+    """No command of the operators' half, and none that does not exist yet."""
+    words = re.findall(r"fleet ([a-z]+) ", "\n".join([*FORMS, POST]))
+    assert words
+    assert not [word for word in words if word not in COMMANDS or is_operators(word)]
+
+
+def test_every_form_works_in_a_run(in_a_run: dict[str, str], fleet: Fleet) -> None:
+    """Each line is run by a real shell and the real command line, and exits 0."""
+    posted = shell(POST, fleet, in_a_run)
+    assert (posted.returncode, posted.stderr) == (0, "")
+
+    for form in FORMS:
+        done = shell(form.replace("#412", "#1"), fleet, in_a_run)
+        assert (done.returncode, done.stderr) == (0, ""), form
