@@ -59,6 +59,8 @@ def test_the_valid_home_has_no_finding(home) -> None:
         ("expects: {any_of: [{file: ../x}]}", "leaves the agent's working folder", "cwd"),
         ("expects: {any_of: [{file: /x}]}", "leaves the agent's working folder", "cwd"),
         ("cwd: ../elsewhere", "leaves the home", ""),
+        ("cwd: ~nobody-of-that-name/x", "names no user", ""),
+        ("timeout: 999999999d", "timeout", "must be at most"),
         ("cwd: state/run", "lies in state/", ""),
         ("cwd: work/../agents", "lies in agents/", ""),
         ("cwd: fleet.yaml", "is no folder", ""),
@@ -209,3 +211,14 @@ def test_no_text_makes_check_raise(home, write) -> None:
             write("agents/outreach.yaml", "\n".join([*kept, f"{field}: {shape}"]) + "\n")
             for finding in check(home):
                 assert not re.search(r"[\n\x00]", str(finding))
+
+
+@pytest.mark.parametrize("key", ['"a\\nb"', '"\\x1b[2J"', '"\\u202e"', "x" * 5000, '"\\r"'])
+@pytest.mark.parametrize("line", ["{key}: 1", "budget: {{{key}: 1}}", "collaborators: [{key}]"])
+def test_a_finding_is_one_safe_line(home, write, key, line) -> None:
+    """Whatever a key or name holds, no finding breaks its line or reaches the terminal raw."""
+    write("agents/outreach.yaml", MINIMAL + line.format(key=key) + "\n")
+
+    said = str(check(home)[0])
+    assert said.isprintable()
+    assert len(said) < 3000

@@ -5,7 +5,8 @@ import os
 import pytest
 
 from findings import MINIMAL, assert_says, errors, only
-from fleet.config import check
+from fleet.config import check, load
+from fleet.stores.ram import RamCache
 
 
 @pytest.mark.parametrize(
@@ -194,3 +195,15 @@ def test_a_broken_agent_still_exists_for_the_others(home, write) -> None:
     write("agents/reply-handler.yaml", "{{{{\n")
 
     assert {finding.file for finding in errors(home)} == {"agents/reply-handler.yaml"}
+
+
+@pytest.mark.parametrize("folder", ["agents", "channels", "schemas", "prompts"])
+@pytest.mark.parametrize("end", [b".yaml", b".json", b".md.j2"])
+def test_a_name_in_another_encoding_stops_nothing(home, folder, end) -> None:
+    """A file name that is no UTF-8 is a finding or nobody's, never a traceback."""
+    with open(os.fsencode(home / folder) + b"/caf\xe9" + end, "wb"):
+        pass
+
+    assert all(str(finding).isprintable() for finding in check(home))
+    if folder == "prompts":
+        assert load(home, RamCache()).warning == ""

@@ -1,8 +1,11 @@
 """A text that YAML reads otherwise than a person is an error with the line and the remedy."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from findings import MINIMAL, assert_says, errors, only
+from fleet.config import yamltext
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,8 @@ from findings import MINIMAL, assert_says, errors, only
         ("a: " + "[" * 40 + "]" * 40, 1, "deeper than 32", ""),
         ("a: " + "[" * 5000, 1, "deeper than 32", ""),
         ("a: \x1b[2J", 1, "does not allow (#x001b)", "remove it"),
+        ('description: "a\\0b"', 1, "stands for no character", "take it out"),
+        ('model: x\ndescription: "a\\ud800b"', 2, "stands for no character", "take it out"),
         ("model: a\nb: \0", 2, "a NUL byte", "UTF-8"),
     ],
 )
@@ -95,3 +100,27 @@ def test_an_alias_within_bounds_is_read(home, write) -> None:
 
     write("agents/outreach.yaml", MINIMAL + "tools: &t [*t]\n")
     assert "there is no &t before it" in only(home).what
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(
+            [*":-?[]{},#&*!|>'\"%@`~\t\n\r ab0", "\n- ", ": ", "---\n", "\\u", "a: ", "*a", "&a "]
+        )
+    )
+)
+def test_no_text_makes_the_reader_raise(parts) -> None:
+    """Whatever a file holds, the answer is a document or findings."""
+    document, found = yamltext.read("".join(parts).encode(), "x.yaml")
+
+    assert document or found
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=64))
+def test_no_bytes_make_the_reader_raise(data) -> None:
+    """The same for bytes that are no text at all."""
+    document, found = yamltext.read(data, "x.yaml")
+
+    assert document or found

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet import strictjson
@@ -21,6 +21,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_values_round_trip_on_one_line(value) -> None:
     """Any value comes back equal from text and from bytes, and its text has no line feed."""

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleet import units
@@ -43,6 +43,7 @@ def test_nonsense_is_no_duration(text) -> None:
         units.parse_duration(text)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**10))
 def test_a_duration_reads_back(millis) -> None:
     """What is shown can be typed again and means the same."""

@@ -8,6 +8,9 @@ from fleet.config import crosscheck, faults, files, resolve, sources, yamltext
 from fleet.config.fingerprint import Stamp
 from fleet.config.model import HomeConfig
 from fleet.errors import Finding
+from fleet.text import clip, escape
+
+MAX_SAID = 1000  # characters of a sentence: a name in it may be as long as its file
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ def build(root: Path) -> Built:
         _documents(found.channels, findings),
     )
     findings += _apart_from(findings, [*_shapes(home), *crosscheck.check(home)])
-    findings.sort(key=lambda finding: (finding.file, finding.line))
+    findings = sorted(map(_one_line, findings), key=lambda finding: (finding.file, finding.line))
     built = Built(None, tuple(findings), tuple(found.stamps))
     if built.errors or home.fleet is None:
         return built
@@ -80,6 +83,12 @@ def _shapes(home: crosscheck.Home) -> list[Finding]:
     for document in home.channels.values():
         found += faults.check(files.ChannelFile, document)
     return found
+
+
+def _one_line(finding: Finding) -> Finding:
+    """Keys, values and file names may hold line feeds and what a terminal obeys."""
+    file, what, fix = map(escape, (finding.file, finding.what, finding.fix))
+    return Finding(finding.severity, file, finding.line, clip(what, MAX_SAID), clip(fix, MAX_SAID))
 
 
 def _apart_from(known: list[Finding], found: list[Finding]) -> list[Finding]:

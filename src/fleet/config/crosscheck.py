@@ -195,8 +195,8 @@ class _Agent:
 
 def folder_fault(root: Path, written: str) -> str:
     """Why an agent cannot work in the folder `written`; "" when it can."""
-    if "\0" in written:
-        return "holds a NUL"
+    if os.path.expanduser(written).startswith("~"):  # noqa: PTH111 - never raises
+        return "names no user of this machine"
     folder = working_folder(root, written)
     if not written.startswith(("/", "~")) and not folder.is_relative_to(root):
         return "leaves the home: write it absolute if you mean it"

@@ -25,9 +25,9 @@ _WORDS = {
     "finite_number": "must be a number",
     "string_too_short": "is empty",
     "too_short": "is empty",
-    "greater_than_equal": "must be at least {ge:g}",
-    "greater_than": "must be more than {gt:g}",
-    "less_than_equal": "must be at most {le:g}",
+    "greater_than_equal": "must be at least {ge:.10g}",
+    "greater_than": "must be more than {gt:.10g}",
+    "less_than_equal": "must be at most {le:.10g}",
     "string_too_long": "must have at most {max_length} characters",
 }
 _SHOWN = ("int", "float", "greater", "less")  # only of numbers the text is shown: it is no secret

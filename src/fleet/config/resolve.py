@@ -38,7 +38,7 @@ def _deep(below: dict[str, Tree], above: dict[str, Tree]) -> dict[str, Tree]:
 
 def working_folder(root: Path, written: str) -> Path:
     """The absolute folder of `cwd: written`, symlinks not followed."""
-    return Path(os.path.normpath(root / Path(written).expanduser()))
+    return Path(os.path.normpath(root / os.path.expanduser(written)))  # noqa: PTH111 - never raises
 
 
 def home(

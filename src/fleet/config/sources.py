@@ -62,7 +62,8 @@ class Sources:
         for source in read:
             if source:
                 digest.update(f"{source.file}\0{len(source.data)}\0".encode() + source.data)
-        digest.update("\0".join((*self.types, "", *self.templates)).encode())
+        names = "\0".join((*self.types, "", *self.templates))
+        digest.update(names.encode("utf-8", "surrogateescape"))
         return digest.hexdigest()[:16]
 
 

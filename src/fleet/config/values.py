@@ -18,6 +18,7 @@ from fleet.places import safe_name
 from fleet.text import suggest
 
 FAULT = "fleet"  # the type of the errors made here
+MAX_DURATION = 10 * 366 * 86400  # seconds
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _MINUTES = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -108,7 +109,7 @@ def _quiet(text: str) -> tuple[int, int]:
 
 
 def _start(text: str) -> float | str:
-    return text if text in {"now", "all"} else units.parse_duration(text)
+    return text if text in {"now", "all"} else min(units.parse_duration(text), MAX_DURATION)
 
 
 def _zone(name: str) -> str:
@@ -162,7 +163,9 @@ def known(value: str, names: Iterable[str], limit: int = 8) -> str:
 Text = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 Line = Annotated[str, AfterValidator(_line), StringConstraints(min_length=1, max_length=500)]
 Bool = Annotated[bool, read_by(_truth, "true or false")]
-Duration = Annotated[float, read_by(units.parse_duration, "a duration like 90s, 30m or 6h")]
+Duration = Annotated[
+    float, read_by(units.parse_duration, "a duration like 90s, 30m or 6h"), Field(le=MAX_DURATION)
+]
 Span = Annotated[Duration, Field(gt=0)]
 Size = Annotated[int, read_by(units.parse_size, "a size like 64KiB")]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]

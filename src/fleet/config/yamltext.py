@@ -165,6 +165,8 @@ class _Reader:
 
     def _scalar(self, event: Any, path: Path, line: int) -> str | None:
         text: str = event.value
+        if "\0" in text or any("\ud800" <= mark <= "\udfff" for mark in text):
+            raise _Broken(line, "an escape that stands for no character", "take it out")
         if event.style is None and not event.tag:
             if text in _NULLS:
                 return None
