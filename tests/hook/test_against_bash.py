@@ -174,7 +174,7 @@ def test_no_random_command_that_is_allowed_does_more(bash: Bash) -> None:
 @pytest.mark.prove
 @pytest.mark.timeout(1800)
 def test_no_command_of_a_million_does_more(bash: Bash) -> None:
-    """Many that are allowed of every three pieces, and of a million random ones, run fleet alone."""
+    """Thousands that are allowed, of all three pieces and of a million, run fleet alone."""
     check(bash, random.Random(SEED).sample(list(every(3)), 4000))
     check(bash, some(1_000_000, 3000))
 
