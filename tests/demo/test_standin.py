@@ -11,7 +11,10 @@ import pytest
 
 from fleet.demo.prompt import AGENTS, TYPES, read
 from fleet.demo.roles import ROLES
+from fleet.demo.stage import stage
 from fleet.demo.world import WAITING
+
+Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PRICE = (
     'events#3 · pricing-change · competitor-watch · 5s ago · competitor="Cursor" '
@@ -146,10 +149,15 @@ def test_who_answered_gets_no_first_mail(play: Play) -> None:
 def test_the_reply_handler_keeps_the_one_it_talks_to(play: Play) -> None:
     """On its first run it claims that lead beyond the run; on a later one it does not again."""
     first = play("reply-handler")
-    later = play("reply-handler", "You meant to do next: reply-handler list: 1\n")
+    told = (
+        "You meant to do next: reply-handler list: 1\n"
+        f"You hold lead:{WAITING} until 2026-11-30T21:18: in talks\n"
+    )
+    later = play("reply-handler", told)
 
     assert first.of("claim")[0][:4] == ["claim", f"lead:{WAITING}", "--keep", "1h"]
     assert later.of("claim") == []
+    assert f"I still hold lead:{WAITING}" in later.transcript
 
 
 def test_a_finding_outside_is_reported_and_the_place_is_kept(play: Play) -> None:
@@ -235,6 +243,36 @@ def test_a_stranger_is_not_played(play: Play, tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "plays no 'nobody'" in ended.stderr
     assert set(ROLES) == set(AGENTS)
+
+
+def test_it_reads_what_fleet_renders(fleet: Fleet, tmp_path: Path) -> None:
+    """Events, messages and the asker in a context that fleet built are what was emitted."""
+    home = ("--home", str(tmp_path / "demo"))
+    stage(tmp_path / "demo", fast=True)
+    watch = (*home, "--as", "competitor-watch")
+    price = ("competitor=Cursor", "oldPrice=$40", "newPrice=$20", "source=https://a.example/x y")
+    assert fleet(*watch, "emit", "pricing-change", *price).returncode == 0
+    assert (
+        fleet(
+            *watch, "post", "competitive-intel", "Cheaper.\ncompetitor-gap: by how much?"
+        ).returncode
+        == 0
+    )
+
+    told = fleet(*home, "context", "competitor-gap")
+    prompt = read("competitor-gap", told.stdout)
+
+    assert told.returncode == 0, told.stderr
+    (event,) = prompt.events
+    assert (event.ref, event.type, event.sender) == (
+        "events#1",
+        "pricing-change",
+        "competitor-watch",
+    )
+    assert event.fields == dict(pair.split("=", 1) for pair in price)
+    (message,) = prompt.messages
+    assert (message.ref, message.author) == ("competitive-intel#1", "competitor-watch")
+    assert message.text == "Cheaper.\ncompetitor-gap: by how much?"
 
 
 def test_events_of_awareness_are_not_acted_on_again() -> None:

@@ -34,14 +34,11 @@ def outreach(turn: Turn) -> None:
 
 def reply_handler(turn: Turn) -> None:
     """Answer those who were contacted; the one in talks stays claimed beyond the run."""
-    if turn.prompt.place == 0 and turn.outside([world.WAITING], 1):
-        held = turn.claim(f"lead:{world.WAITING}", "--keep", "1h", "--note", "in talks")
-        if held and turn.emit(
-            "reply-received",
-            {"email": world.WAITING, "classification": "question"},
-            once="demo-reply-waiting",
-        ):
-            turn.done.append(f"in talks with {world.WAITING}")
+    for lead in turn.outside([world.WAITING], 1):
+        if turn.claim(f"lead:{lead}", "--keep", "1h", "--note", "in talks"):
+            turn.done.append(f"in talks with {lead}")
+    for key in sorted(turn.prompt.held):
+        turn.say(f"I still hold {key}")
     for event in turn.prompt.of("contact-made")[:3]:
         email = event.fields.get("email", "")
         turn.say(f"I read {event.ref}: {event.sender} wrote to {email}, who answers")
