@@ -201,8 +201,7 @@ def test_a_broken_agent_still_exists_for_the_others(home, write) -> None:
 @pytest.mark.parametrize("end", [b".yaml", b".json", b".md.j2"])
 def test_a_name_in_another_encoding_stops_nothing(home, folder, end) -> None:
     """A file name that is no UTF-8 is a finding or nobody's, never a traceback."""
-    with open(os.fsencode(home / folder) + b"/caf\xe9" + end, "wb"):
-        pass
+    (home / folder / os.fsdecode(b"caf\xe9" + end)).touch()
 
     assert all(str(finding).isprintable() for finding in check(home))
     if folder == "prompts":
