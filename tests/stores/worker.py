@@ -4,6 +4,7 @@ It prints only what was acknowledged. It is run by the proofs of this folder, wh
 stop it, or take something away from it.
 """
 
+import os
 import resource
 import sys
 import time
@@ -46,10 +47,20 @@ def hold(state: Path, name: str, seconds: str) -> None:
         time.sleep(float(seconds))
 
 
+def bequeath(state: Path, name: str, seconds: str) -> None:
+    """Take the lock file `name`, leave it to a child for `seconds`, and die with it held."""
+    with Lock(str(state / "locks" / name), "a test", timeout=10):
+        child = os.fork()
+        if not child:
+            os.close(1)
+            time.sleep(float(seconds))
+            os._exit(0)
+        say("held", child)
+        os._exit(0)
+
+
 def lead(state: Path, seconds: str) -> None:
     """Be the runner for `seconds`, with a child that outlives it and had every descriptor."""
-    import os
-
     lock = FilesStore(state).singleton("runner", "the runner of this home")
     lock.acquire()
     child = os.fork()
@@ -96,6 +107,7 @@ VERBS: dict[str, Callable[..., None]] = {
     "append": append,
     "save": save,
     "hold": hold,
+    "bequeath": bequeath,
     "lead": lead,
     "limited": limited,
     "read": read,

@@ -56,6 +56,8 @@ def open_file(path: str, flags: int, *, create: bool = False) -> int:
         NotAllowed: a symlink, a device, a FIFO, or a file with a second name.
         OSError: as `os.open`.
     """
+    # Emptied only once it is known to be ours: O_TRUNC would empty what a hard link shares.
+    empty, flags = flags & os.O_TRUNC, flags & ~os.O_TRUNC
     try:
         fd = os.open(path, flags | _FLAGS)
     except FileNotFoundError:
@@ -68,6 +70,8 @@ def open_file(path: str, flags: int, *, create: bool = False) -> int:
         raise
     try:
         _check_regular(path, os.fstat(fd))
+        if empty:
+            os.ftruncate(fd, 0)
     except BaseException:
         os.close(fd)
         raise

@@ -55,6 +55,8 @@ class Documents:
             Unavailable: it is damaged, and so is the copy before it.
         """
         path = self._layout.document(key)
+        if not disk.check_folder(os.path.dirname(path)):
+            return Stored(None, 0, None)
         page, version, body, damage = _read(path, key)
         if page is not None and not damage:
             return Stored(body, version, page)

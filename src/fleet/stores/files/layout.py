@@ -77,7 +77,7 @@ class Layout:
                 f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
                 "use the fleet that wrote it, or migrate it",
             )
-        self._made = True
+        self._made = disk.check_folder(self.locks)
 
     def _holds_records(self) -> bool:
         return any(

@@ -236,8 +236,9 @@ def _write_note(path: str) -> None:
     import json
 
     note = {"pid": os.getpid(), "host": os.uname().nodename, "since": rfc3339(time.time())}
-    fd = os.open(f"{path}.tmp", _FLAGS | os.O_CREAT | os.O_TRUNC, 0o600)
+    fd = _open(f"{path}.tmp")
     try:
+        os.ftruncate(fd, 0)
         os.write(fd, json.dumps(note).encode())
     finally:
         os.close(fd)

@@ -26,11 +26,14 @@ def name_of(first: int) -> str:
 
 
 def list_firsts(folder: str) -> list[int]:
-    """First numbers of the segments in `folder`, ascending; none when it is not there."""
-    try:
-        names = os.listdir(folder)
-    except FileNotFoundError:
+    """First numbers of the segments in `folder`, ascending; none when it is not there.
+
+    Raises:
+        NotAllowed: a symlink stands in the folder's place.
+    """
+    if not disk.check_folder(folder):
         return []
+    names = os.listdir(folder)
     size = _DIGITS + len(SUFFIX)
     return sorted(
         int(name[:_DIGITS])
