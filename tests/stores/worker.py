@@ -63,12 +63,11 @@ def lead(state: Path, seconds: str) -> None:
     """Be the runner for `seconds`, with a child that outlives it and had every descriptor."""
     lock = FilesStore(state).singleton("runner", "the runner of this home")
     lock.acquire()
-    child = os.fork()
-    if not child:
+    if not os.fork():
         os.setsid()
+        say("leading", os.getpid())
         time.sleep(float(seconds))
         os._exit(0)
-    say("leading", child)
     time.sleep(float(seconds))
 
 
