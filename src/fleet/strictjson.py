@@ -35,9 +35,19 @@ def loads(text: str | bytes, *, max_depth: int = MAX_DEPTH) -> object:
         raise Rejected(f"not JSON: {fault.msg} at {where}") from None
     except ValueError as fault:
         raise Rejected(f"not JSON: {fault}") from None
-    if plain.count("[") + plain.count("{") > max_depth and _deeper(value, max_depth):
-        raise Rejected(f"nested deeper than {max_depth} levels")
+    if plain.count("[") + plain.count("{") > max_depth:
+        check_depth(value, max_depth)
     return value
+
+
+def check_depth(value: object, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse a value that did not come through `loads` and nests deeper than `max_depth`.
+
+    Raises:
+        Rejected: it does.
+    """
+    if _deeper(value, max_depth):
+        raise Rejected(f"nested deeper than {max_depth} levels")
 
 
 def dumps(value: object) -> str:

@@ -208,6 +208,23 @@ def test_a_copied_home_is_complete_and_paused(name: str, tmp_path: Path) -> None
     }
 
 
+def test_the_state_of_a_template_that_ran_is_not_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of `state/` only the README arrives: a repository that is used as a home leaks no history."""
+    used = tmp_path / "used"
+    homes.copy("minimal", used)
+    for name in ("state/README.md", "state/events/1.jsonl", "state/FORMAT"):
+        (used / name).parent.mkdir(parents=True, exist_ok=True)
+        (used / name).write_text("x")
+    monkeypatch.setattr(homes, "template", lambda _name: used)
+
+    homes.copy("growth", tmp_path / "new")
+
+    left = [p for p in (tmp_path / "new" / "state").rglob("*") if not p.is_dir()]
+    assert [p.name for p in left] == ["README.md"]
+
+
 def test_a_folder_with_anything_in_it_is_left_alone(tmp_path: Path) -> None:
     """A non-empty target is refused with its name, and nothing is written beside what is there."""
     (tmp_path / "notes.txt").write_text("mine")

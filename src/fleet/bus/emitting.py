@@ -12,6 +12,7 @@ from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
 from fleet.logs import has_key, record_at
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
+from fleet.strictjson import check_depth
 
 if TYPE_CHECKING:
     from fleet.config.model import HomeConfig
@@ -52,6 +53,7 @@ class Emitter:
     ) -> Record:
         """See `Bus.emit`."""
         kind = self._schemas.get(type_name)
+        check_depth(payload)
         faults = self._schemas.check(type_name, payload)
         if faults:
             raise Rejected(f"{type_name}: {'; '.join(faults)}", _corrected(kind, payload, to))

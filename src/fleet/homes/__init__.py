@@ -43,7 +43,8 @@ def copy(name: str, target: Path) -> list[Path]:
     source = template(name)
     _require_empty(target)
     try:
-        written = [_copy_file(file, target / file.relative_to(source)) for file in _files(source)]
+        shipped = filter(_ships, (file.relative_to(source) for file in _files(source)))
+        written = [_copy_file(source / file, target / file) for file in shipped]
         written.append(_write(target / ".gitignore", GITIGNORE))
     except OSError as error:
         raise NotAllowed(
@@ -74,6 +75,11 @@ def _files(folder: Path) -> list[Path]:
         elif entry.is_file():
             found.append(entry)
     return found
+
+
+def _ships(file: Path) -> bool:
+    """Whether `file` is the operator's: what a fleet left in a template's `state/` is not."""
+    return file.parts[0] != "state" or file.parts[1:] == ("README.md",)
 
 
 def _copy_file(source: Path, target: Path) -> Path:
