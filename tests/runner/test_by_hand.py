@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from fleets import Scripted, until
 
 REPORT = "cat > prompt.txt; fleet report 'did it' --next 'more'"

@@ -1,6 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from fleet.runner.decide import Situation, Slot, decide
 
 NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)

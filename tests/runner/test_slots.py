@@ -3,6 +3,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
+
 from clocks import FakeClock
 from fleet.config.model import Agent, Schedule
 from fleet.runner.decide import Decision
@@ -56,7 +57,7 @@ def test_a_slot_between_two_seconds_is_noticed_once(slots: Slots) -> None:
     """A grid of 1.5 s has slots at half seconds; passing one does not make it due again."""
     slots.notice(agent(every=1.5), ZONE, START)
     (due,) = slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.6))
-    slots.settle("outreach", Decision(due, "paused"))
+    slots.settle("outreach", [Decision(due, "paused")])
 
     assert slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.7)) == []
 
@@ -65,7 +66,7 @@ def test_a_clock_that_steps_back_repeats_no_slot(slots: Slots) -> None:
     """A slot that was settled stays settled when the clock shows it again."""
     slots.notice(agent(), ZONE, START)
     (due,) = slots.notice(agent(), ZONE, START + timedelta(seconds=60))
-    slots.settle("outreach", Decision(due, "paused"))
+    slots.settle("outreach", [Decision(due, "paused")])
 
     assert slots.notice(agent(), ZONE, START - timedelta(hours=1)) == []
     assert slots.notice(agent(), ZONE, START + timedelta(seconds=90)) == []
@@ -96,8 +97,8 @@ def test_a_settled_slot_has_one_record_and_is_closed(slots: Slots, store: RamSto
     slots.notice(agent(), ZONE, START)
     (due,) = slots.notice(agent(), ZONE, START + timedelta(seconds=60))
 
-    assert slots.settle("outreach", Decision(due, "paused", "by operator")) == "paused"
-    assert slots.settle("outreach", Decision(due, "start"), run="run-1") == "paused"
+    slots.settle("outreach", [Decision(due, "paused", "by operator")])
+    slots.started("outreach", due, "run-1")
 
     assert [(f["slot"], f["result"]) for f in fires(store)] == [(due.name, "paused")]
     assert slots.open("outreach") == []

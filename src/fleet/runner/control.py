@@ -1,11 +1,10 @@
 """What a person does to the runner and its agents: pause, resume, halt, stop."""
 
 import signal
-import time
 
 from fleet import identity, processes
 from fleet.controls import FLEET
-from fleet.errors import Down, TryAgain, Unknown
+from fleet.errors import Down, Unknown
 from fleet.identity import Author
 from fleet.runner import lead, settle
 from fleet.runner.live import stop_keeper
@@ -62,24 +61,6 @@ def stop(fleet: Fleet, author: Author, *, drain: bool) -> str:
     word = signal.SIGUSR1 if drain else signal.SIGTERM
     processes.send_all([leader.pid], word)
     return f"told runner {leader.pid} to {'drain' if drain else 'stop'}"
-
-
-def end_leader(fleet: Fleet) -> None:
-    """Stop the runner that leads, if there is one, and wait until it has gone.
-
-    Raises:
-        TryAgain: it has not gone within the longest grace and a margin.
-    """
-    leader = lead.leader(fleet.store)
-    if leader is None:
-        return
-    processes.send_all([leader.pid], signal.SIGTERM)
-    longest = max((agent.grace for agent in fleet.config.agents.values()), default=0.0)
-    deadline = time.monotonic() + longest + settle.STOP_MARGIN
-    while lead.leader(fleet.store) is not None:
-        if time.monotonic() > deadline:
-            raise TryAgain(f"runner {leader.pid} does not stop", "try again, or end it yourself")
-        time.sleep(0.1)
 
 
 def _scope(fleet: Fleet, agent: str | None) -> str:

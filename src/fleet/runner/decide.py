@@ -47,7 +47,10 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What becomes of a slot: `START`, or a reason of the outcome table; `detail` is for people."""
+    """What becomes of a slot: `START`, or a reason of the outcome table; `detail` is for people.
+
+    `caught_up`: it stands for slots that came due while nobody was watching.
+    """
 
     slot: Slot
     result: str
@@ -68,7 +71,8 @@ def decide(slots: Sequence[Slot], situation: Situation) -> list[Decision]:
         return [Decision(slot, *refusal) for slot in slots]
     newest = slots[-1]
     older = [Decision(slot, "coalesced", f"into {newest.name}") for slot in slots[:-1]]
-    return [*older, _newest(newest, situation)]
+    caught_up = any(slot.noticed - slot.due > LATE for slot in slots)
+    return [*older, _newest(newest, situation, caught_up=caught_up)]
 
 
 def _refusal(situation: Situation) -> tuple[str, str] | None:
@@ -81,7 +85,7 @@ def _refusal(situation: Situation) -> tuple[str, str] | None:
     return None
 
 
-def _newest(slot: Slot, situation: Situation) -> Decision:
+def _newest(slot: Slot, situation: Situation, *, caught_up: bool) -> Decision:
     late = slot.noticed - slot.due
     if late > situation.catch_up:
         return Decision(slot, "missed", f"nobody was watching; noticed {late} late")
@@ -90,4 +94,4 @@ def _newest(slot: Slot, situation: Situation) -> Decision:
     cap = situation.max_runs_per_day
     if cap is not None and situation.runs_today >= cap:
         return Decision(slot, "daily_runs", f"{situation.runs_today} of {cap} runs today")
-    return Decision(slot, START, caught_up=late > LATE)
+    return Decision(slot, START, caught_up=caught_up)

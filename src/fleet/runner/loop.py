@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +21,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from fleet.config.model import Agent
 from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.records import new_id
-from fleet.runner import control, launch, lead, settle
+from fleet.runner import launch, lead, settle
 from fleet.runner.decide import START, Decision, Situation, Slot, decide
 from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
@@ -35,6 +35,7 @@ QUIET_WAIT = 1.0  # seconds between two looks when nothing runs
 BUSY_WAIT = 0.2  # and while something does: keepers of an earlier runner send no SIGCHLD
 RELOAD_EVERY = 2.0  # seconds between two looks at the operator's files
 ADOPT_EVERY = 5.0  # seconds between two looks for runs that somebody else started
+STEP_BACK = timedelta(minutes=1)  # a clock that goes back so far was set, and due times are stale
 RANK = {"high": 0, "normal": 1, "low": 2}
 
 
@@ -43,7 +44,6 @@ def up(
     *,
     env: Mapping[str, str],
     echo: Callable[[str], None],
-    take_over: bool = False,
     until: Callable[[], bool] = lambda: False,
 ) -> int:
     """Lead the home at `root` until SIGTERM, SIGINT or `fleet stop`; returns the exit code.
@@ -52,7 +52,6 @@ def up(
         root: the home.
         env: the runner's own environment, from which runs get their allow-list.
         echo: takes one line for the person who watches.
-        take_over: stop the runner that leads now, and lead in its place.
         until: asked at every pass; True drains: nothing new starts, what runs may end.
 
     Raises:
@@ -60,8 +59,6 @@ def up(
         BadHome: the operator's files have errors.
     """
     fleet = open_fleet(root, env=env, strict=True)
-    if take_over:
-        control.end_leader(fleet)
     with fleet.leading():
         runner = Runner(fleet, echo, until)
         lead.announce(fleet.store)
@@ -91,6 +88,7 @@ class Runner:
         self._said = ""
         self._next_reload = 0.0
         self._next_adopt = 0.0
+        self._newest = self._now()
 
     def run(self) -> None:
         """Pass after pass until told to stop and nothing of ours is left."""
@@ -200,6 +198,10 @@ class Runner:
 
     def _settle_and_launch(self) -> None:
         now = self._now()
+        if self._newest - now > STEP_BACK:
+            self._echo("the clock was set back: due times are computed anew")
+            self._schedule_all()
+        self._newest = now
         ready: list[tuple[Agent, Decision]] = []
         for agent in self._fleet.config.agents.values():
             if agent.enabled and agent.schedule and self._is_due(agent, now):
@@ -222,14 +224,14 @@ class Runner:
         self._due[agent.id] = next_due(agent, self._zone(), now)
         open_slots = self._untaken(agent, slots, noticed)
         self._waiting.discard(agent.id)
-        start: list[tuple[Agent, Decision]] = []
-        for decision in decide(open_slots, self._situation(agent)):
-            if decision.result == START:
-                self._waiting.add(agent.id)
-                start.append((agent, decision))
-            else:
-                slots.settle(agent.id, decision)
-                self._echo(f"{agent.id} not started ({decision.result}): {decision.detail}")
+        decisions = decide(open_slots, self._situation(agent))
+        refused = [decision for decision in decisions if decision.result != START]
+        slots.settle(agent.id, refused)
+        for line in _summed(agent.id, refused):
+            self._echo(line)
+        start = [(agent, decision) for decision in decisions if decision.result == START]
+        if start:
+            self._waiting.add(agent.id)
         return start
 
     def _untaken(self, agent: Agent, slots: Slots, noticed: list[Slot]) -> list[Slot]:
@@ -239,7 +241,7 @@ class Runner:
             if not slot.run:
                 free.append(slot)
             elif self._on_record(slot.run):
-                slots.settle(agent.id, Decision(slot, START), run=slot.run)
+                slots.started(agent.id, slot, slot.run)
             else:
                 slots.give_back(agent.id, slot)
                 free.append(slot)
@@ -284,7 +286,7 @@ class Runner:
         try:
             launch.reserve(self._fleet, agent, run)
         except Held as held:
-            slots.settle(agent.id, Decision(slot, "skipped_overlap", str(held)))
+            slots.settle(agent.id, [Decision(slot, "skipped_overlap", str(held))])
             self._waiting.discard(agent.id)
             return True
         except NotStarted:
@@ -300,7 +302,7 @@ class Runner:
             attempt=slot.attempt,
             caught_up=decision.caught_up,
         )
-        slots.settle(agent.id, decision, run=run)
+        slots.started(agent.id, slot, run)
         self._waiting.discard(agent.id)
         if live:
             self._running[agent.id] = live
@@ -347,3 +349,11 @@ class Runner:
         if line != self._said:
             self._echo(line)
         self._said = line
+
+
+def _summed(agent: str, refused: Sequence[Decision]) -> Iterator[str]:
+    """One line for each reason, however many slots share it."""
+    for result in dict.fromkeys(decision.result for decision in refused):
+        some = [decision for decision in refused if decision.result == result]
+        count = f" {len(some)} slots" if len(some) > 1 else ""
+        yield f"{agent} not started{count} ({result}): {some[-1].detail}"

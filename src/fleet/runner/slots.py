@@ -14,7 +14,7 @@ from fleet import schedules
 from fleet.config.model import Agent
 from fleet.errors import Conflict
 from fleet.ports import Store
-from fleet.records import Body, Draft, Record
+from fleet.records import Body, Draft
 from fleet.runner.decide import Decision, Slot
 
 FIRES = "fires"
@@ -40,19 +40,22 @@ class Slots:
         """Move the watermark to `now`, open the slots that came due, and return all open ones.
 
         An agent that is new, or whose schedule was edited, starts at `now`: what an older schedule
-        did not say was never due.
+        did not say was never due. So does one whose watermark is more than `AHEAD` in the future,
+        because the clock was set back: its slots come again, but for those that started a run.
         """
         schedule = repr(agent.schedule)
         while True:
             body, version = self._body(agent.id)
-            mark = body.get("watermark") if body.get("schedule") == schedule else None
-            if mark is None:
-                fresh: list[datetime] = []
-            else:
-                fresh = self._due(agent, zone, datetime.fromisoformat(str(mark)), now)
+            mark = _moment(body.get("watermark")) if body.get("schedule") == schedule else None
+            fresh: list[datetime] = []
+            if mark is not None and mark - now > AHEAD:
+                body |= self._set_back(agent.id, body, mark, now)
+            elif mark is not None:
+                fresh = self._due(agent, zone, mark, now)
                 if not fresh:
                     return _slots(body)
-            body = _opened(body, fresh, schedules.jitter(agent.id, agent.jitter), now)
+            late = schedules.jitter(agent.id, agent.jitter)
+            body = _opened(body, self._attempts(agent.id, body, fresh), late, now)
             body |= {"schedule": schedule, "watermark": slot_name(fresh[-1] if fresh else now)}
             try:
                 self._store.put(f"schedule/{agent.id}", body, expect=version)
@@ -68,21 +71,28 @@ class Slots:
         """Take the slot from a run that never started."""
         self._edit(agent, slot, lambda entry: entry | {"run": ""})
 
-    def settle(self, agent: str, decision: Decision, *, run: str = "") -> str:
-        """Record what became of a slot, then close it; returns the result that is on record.
+    def settle(self, agent: str, decisions: Sequence[Decision]) -> None:
+        """Record why these slots did not start, then close them.
 
-        Repeatable: the first record of a slot's attempt stands.
+        Repeatable, as after a crash between record and document: the first record of a slot's
+        attempt stands.
         """
-        slot = decision.slot
-        result = "started" if run else decision.result
-        record = self._fire(agent, slot.name, slot.attempt, slot.due, result, decision.detail, run)
-        self._edit(agent, slot, lambda _entry: {})
-        return str(record.body["result"])
+        if not decisions:
+            return
+        self._store.append(
+            FIRES, [_fire(agent, one.slot, one.result, one.detail) for one in decisions]
+        )
+        self._close(agent, [one.slot for one in decisions])
 
-    def by_hand(self, agent: str, slot: str, run: str) -> None:
+    def started(self, agent: str, slot: Slot, run: str) -> None:
+        """Record that `run` started for this slot, then close it; repeatable like `settle`."""
+        self._store.append(FIRES, [_fire(agent, slot, "started", "", run)])
+        self._close(agent, [slot])
+
+    def by_hand(self, agent: str, name: str, run: str) -> None:
         """Record the fire of a run that a person asked for."""
         now = datetime.fromtimestamp(self._store.now().wall, UTC)
-        self._fire(agent, slot, 1, now, "started", "by hand", run)
+        self._store.append(FIRES, [_fire(agent, Slot(name, now, now), "started", "by hand", run)])
 
     def _due(self, agent: Agent, zone: ZoneInfo, after: datetime, now: datetime) -> list[datetime]:
         due: list[datetime] = []
@@ -97,31 +107,36 @@ class Slots:
         if dropped:
             first, last = slot_name(dropped[0]), slot_name(dropped[-1])
             detail = f"{len(dropped)} slots from {first} to {last}: nobody was watching"
-            self._fire(agent.id, last, 1, dropped[-1], "missed", detail, "")
+            slot = Slot(last, dropped[-1], now)
+            self._store.append(FIRES, [_fire(agent.id, slot, "missed", detail)])
         return due
 
-    def _fire(  # noqa: PLR0917 - the fields of the record
-        self, agent: str, slot: str, attempt: int, due: datetime, result: str, detail: str, run: str
-    ) -> Record:
-        body: Body = {
-            "op": "fire", "agent": agent, "slot": slot, "attempt": attempt,
-            "due": due.isoformat(), "result": result, "detail": detail, "run": run or None,
-        }  # fmt: skip
-        draft = Draft(body, key=f"{agent}/{slot}/{attempt}", same=("agent", "slot", "attempt"))
-        return self._store.append(FIRES, [draft])[0]
+    def _close(self, agent: str, slots: Sequence[Slot]) -> None:
+        gone = {(slot.name, slot.attempt) for slot in slots}
+        self._change(
+            agent,
+            lambda entries: [e for e in entries if (e["slot"], e["attempt"]) not in gone],
+        )
 
     def _edit(self, agent: str, slot: Slot, change: Callable[[Body], Body | None]) -> bool:
-        """Replace the slot's entry by `change(entry)`: {} removes it, None leaves it and fails."""
+        """Replace the slot's entry by `change(entry)`; None, or no such slot, changes nothing."""
+
+        def edit(entries: list[Body]) -> list[Body] | None:
+            at = next((i for i, entry in enumerate(entries) if _is(entry, slot)), None)
+            changed = None if at is None else change(entries[at])
+            if at is None or changed is None:
+                return None
+            return [*entries[:at], changed, *entries[at + 1 :]]
+
+        return self._change(agent, edit)
+
+    def _change(self, agent: str, change: Callable[[list[Body]], list[Body] | None]) -> bool:
+        """Replace the open slots by compare-and-set; False when `change` answers None."""
         while True:
             body, version = self._body(agent)
-            entries = _entries(body)
-            at = next((i for i, e in enumerate(entries) if _is(e, slot)), None)
-            if at is None:
+            entries = change(_entries(body))
+            if entries is None:
                 return False
-            changed = change(entries[at])
-            if changed is None:
-                return False
-            entries[at : at + 1] = [changed] if changed else []
             try:
                 self._store.put(f"schedule/{agent}", body | {"open": entries}, expect=version)
             except Conflict:
@@ -133,6 +148,15 @@ class Slots:
         return body or {}, version
 
 
+def _fire(agent: str, slot: Slot, result: str, detail: str, run: str = "") -> Draft:
+    body: Body = {
+        "op": "fire", "agent": agent, "slot": slot.name, "attempt": slot.attempt,
+        "due": slot.due.isoformat(), "result": result, "detail": detail, "run": run or None,
+    }  # fmt: skip
+    key = f"{agent}/{slot.name}/{slot.attempt}"
+    return Draft(body, key=key, same=("agent", "slot", "attempt"))
+
+
 def _entries(body: Body) -> list[Body]:
     return list(cast("list[Body]", body.get("open") or []))
 
@@ -141,16 +165,28 @@ def _is(entry: Body, slot: Slot) -> bool:
     return entry["slot"] == slot.name and entry["attempt"] == slot.attempt
 
 
-def _opened(body: Body, fresh: Sequence[datetime], late: timedelta, now: datetime) -> Body:
+def _moment(said: object) -> datetime | None:
+    return datetime.fromisoformat(said) if isinstance(said, str) else None
+
+
+def _is_after(fire: Record, now: datetime) -> bool:
+    """Whether the record is about a scheduled slot later than `now`."""
+    slot = str(fire.body["slot"])
+    return slot[:1].isdigit() and datetime.fromisoformat(slot) > now
+
+
+def _opened(
+    body: Body, fresh: Sequence[tuple[datetime, int]], late: timedelta, now: datetime
+) -> Body:
     added: list[Body] = [
         {
             "slot": slot_name(instant),
             "due": (instant + late).isoformat(),
             "noticed": now.isoformat(),
-            "attempt": 1,
+            "attempt": attempt,
             "run": "",
         }
-        for instant in fresh
+        for instant, attempt in fresh
     ]
     return body | {"open": [*_entries(body), *added]}
 
