@@ -47,6 +47,18 @@ def test_a_cut_by_tokens_leaves_the_newest_for_next_time(world: Any) -> None:
     assert f"{40 - len(shown)} more wait" in context.context_md
 
 
+def test_nothing_is_shown_beyond_the_first_event_that_does_not_fit(world: Any) -> None:
+    """A small event behind a large one waits with it: a lane is cut at its newest end only."""
+    world.reply(1)
+    world.reply(2, note="word " * 400, other="word " * 400)
+    world.reply(3)
+
+    context = world.build(world.within(800))
+
+    assert events_of(context) == ["events#1"]
+    assert "2 more wait" in context.context_md
+
+
 @pytest.mark.parametrize("outcome", ["crashed", "timeout", "killed", "rate_limited", "empty"])
 def test_a_failed_run_consumes_nothing(world: Any, outcome: str) -> None:
     """The same events come again, marked when it was the agent's own failure."""

@@ -57,7 +57,7 @@ class Runs:
             slot: the slot it takes.
             attempt: 1, or more for a retry of the same slot.
             caught_up: whether it stands for slots that were missed.
-            context: what its prompt shows, as `Context.facts` gives it; it may come with `finish`.
+            context: what its prompt shows, the `facts` of its manifest; may come with `finish`.
         """
         body: Body = {
             "op": "started",

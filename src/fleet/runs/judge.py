@@ -22,6 +22,7 @@ ENDED_BY = {
     "launch": "launch_failed",
     "timeout": "timeout",
     "stalled": "stalled",
+    "output_cap": "crashed",  # the agent's own fault, and the reason says how much it wrote
     "stopped": "killed",
     "keeper_stopped": "killed",
 }
