@@ -174,6 +174,7 @@ def test_denied_tools_are_named(case: Case) -> None:
     [
         ("timeout", "timeout"),
         ("stalled", "stalled"),
+        ("output_cap", "crashed"),
         ("stopped", "killed"),
         ("keeper_stopped", "killed"),
         ("launch", "launch_failed"),
