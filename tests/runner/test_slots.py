@@ -63,13 +63,62 @@ def test_a_slot_between_two_seconds_is_noticed_once(slots: Slots) -> None:
 
 
 def test_a_clock_that_steps_back_repeats_no_slot(slots: Slots) -> None:
-    """A slot that was settled stays settled when the clock shows it again."""
+    """A step of less than an hour: what was settled stays settled when the clock shows it again."""
     slots.notice(agent(), ZONE, START)
     (due,) = slots.notice(agent(), ZONE, START + timedelta(seconds=60))
     slots.settle("outreach", [Decision(due, "paused")])
 
-    assert slots.notice(agent(), ZONE, START - timedelta(hours=1)) == []
+    assert slots.notice(agent(), ZONE, START - timedelta(minutes=58)) == []
     assert slots.notice(agent(), ZONE, START + timedelta(seconds=90)) == []
+
+
+def _watched_ahead(slots: Slots, hours: int) -> dict[str, str]:
+    """Walk an hourly agent through hours that a wrong clock shows: each slot's result."""
+    slots.notice(agent(every=3600), ZONE, START)
+    results = {}
+    for hour in range(1, hours + 1, 2):
+        one, two = slots.notice(agent(every=3600), ZONE, START + timedelta(hours=hour + 1))
+        slots.settle("outreach", [Decision(one, "coalesced")])
+        slots.started("outreach", two, f"run-{hour}")
+        results |= {one.name: "coalesced", two.name: "started"}
+    return results
+
+
+@pytest.mark.parametrize("hours", [2, 24])
+def test_a_clock_that_was_a_day_ahead_leaves_no_silence(
+    slots: Slots, store: RamStore, hours: int
+) -> None:
+    """Set back, slots that started do not start again, all others come, one alert says why."""
+    before = _watched_ahead(slots, hours)
+    again: list[str] = []
+
+    for minute in range(0, (hours + 2) * 60, 30):
+        for slot in slots.notice(agent(every=3600), ZONE, START + timedelta(minutes=minute)):
+            again.append(slot.name)
+            assert slot.attempt == (2 if slot.name in before else 1)
+            slots.started("outreach", slot, slot.name)
+
+    grid = [(START + timedelta(hours=hour)).isoformat() for hour in range(1, hours + 2)]
+    assert again == [name for name in grid if before.get(name) != "started"]
+    started = [fire["slot"] for fire in fires(store) if fire["result"] == "started"]
+    assert sorted(map(str, started)) == grid
+    (alert,) = store.read("alerts", 0, 10).records
+    assert alert.body["kind"] == "clock"
+
+
+def test_a_clock_that_is_set_back_twice_repeats_no_run(slots: Slots) -> None:
+    """What started under a wrong clock is known after the second step as well."""
+    before = _watched_ahead(slots, 8)
+    again: list[str] = []
+
+    for start in (0, -3, 0):
+        for hour in range(start, 5):
+            for slot in slots.notice(agent(every=3600), ZONE, START + timedelta(hours=hour)):
+                again.append(slot.name)
+                slots.started("outreach", slot, slot.name)
+
+    assert len(again) == len(set(again)) > 0
+    assert not set(again) & {name for name, result in before.items() if result == "started"}
 
 
 def test_an_edited_schedule_makes_nothing_due_in_the_past(slots: Slots) -> None:

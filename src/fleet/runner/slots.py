@@ -5,20 +5,22 @@ slot is one record in the log `fires`. Which slots are due is `schedules`' busin
 them is `decide`'s.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
 
 from fleet import schedules
+from fleet.alerts import raise_alert
 from fleet.config.model import Agent
 from fleet.errors import Conflict
-from fleet.ports import Store
-from fleet.records import Body, Draft
+from fleet.ports import Store, read_kept
+from fleet.records import Body, Draft, Record, Sieve
 from fleet.runner.decide import Decision, Slot
 
 FIRES = "fires"
 MOST = 500  # due slots noticed at once; older ones of a long downtime share one record
+AHEAD = timedelta(hours=1)  # a watermark further ahead was written by a clock that was wrong
 
 
 def slot_name(instant: datetime) -> str:
@@ -110,6 +112,47 @@ class Slots:
             slot = Slot(last, dropped[-1], now)
             self._store.append(FIRES, [_fire(agent.id, slot, "missed", detail)])
         return due
+
+    def _set_back(self, agent: str, body: Body, mark: datetime, now: datetime) -> Body:
+        """Tell a person, and return what marks the slots up to `mark` as perhaps on record."""
+        raise_alert(
+            self._store,
+            kind="clock",
+            subject="fleet",
+            what="the clock was set back by more than an hour while agents were woken by it",
+            done="their schedules go on from now; no slot that started a run starts another",
+            fix="see that the clock is right: fleet doctor",
+            key=f"clock/{now.date()}/{now.hour}",
+        )
+        known = cast("Body", body.get("again") or {})
+        until = max(mark, _moment(known.get("until")) or mark)
+        ahead = [record.seq for record in self._fires(agent, 0) if _is_after(record, now)]
+        after = min(ahead, default=self._store.head(FIRES) + 1) - 1
+        return {"again": {"until": slot_name(until), "after": after}}
+
+    def _attempts(
+        self, agent: str, body: Body, fresh: Sequence[datetime]
+    ) -> list[tuple[datetime, int]]:
+        """Each slot with its attempt; those that started under a clock set back since are gone."""
+        again = cast("Body", body.get("again") or {})
+        until = _moment(again.get("until"))
+        if not fresh or until is None or fresh[0] > until:
+            return [(instant, 1) for instant in fresh]
+        fires = [record.body for record in self._fires(agent, cast("int", again["after"]))]
+        started = {fire["slot"] for fire in fires if fire["result"] == "started"}
+        tried = {str(fire["slot"]): cast("int", fire["attempt"]) for fire in fires}
+        return [
+            (instant, tried.get(name, 0) + 1)
+            for instant in fresh
+            if (name := slot_name(instant)) not in started
+        ]
+
+    def _fires(self, agent: str, after: int) -> Iterator[Record]:
+        """The agent's records behind number `after`."""
+        mine = Sieve({"agent": frozenset({agent})})
+        while (batch := read_kept(self._store, FIRES, after, 500, sieve=mine)).upto > after:
+            yield from batch.records
+            after = batch.upto
 
     def _close(self, agent: str, slots: Sequence[Slot]) -> None:
         gone = {(slot.name, slot.attempt) for slot in slots}
