@@ -137,6 +137,21 @@ def test_a_stop_during_the_start_leaves_nothing(keep: Keep, pause: float) -> Non
 
 
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_that_its_launcher_held_back_is_heard(keep: Keep, sig: signal.Signals) -> None:
+    """Sent to a keeper that cannot listen yet, a blocked stop ends the run with exit.json."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [sig])
+    try:
+        kept = keep("exec sleep 60")
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+    kept.process.send_signal(sig)
+
+    assert kept.exit()["ended_by"] == "stopped"
+    assert kept.left() == set()
+
+
+@pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_after_the_result_is_a_success(keep: Keep, sig: int) -> None:
     """What gave its result has done its work: a stop that comes then says `after_result`."""
     kept = keep('echo \'{"type": "result"}\'; touch up; exec sleep 60', format="claude")

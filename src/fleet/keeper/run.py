@@ -19,6 +19,7 @@ STEP = 0.05  # the same while everything is being ended
 LEAVE = 1.0  # seconds that what outlived its command gets to leave by itself
 SWEEP = 1.5  # seconds within which the sweep must have killed everything
 CAPS = 4  # an output file of so many times its cap ends the run
+HEARD = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -81,8 +82,10 @@ class Keeper:
         os.set_blocking(speak, False)
         signal.set_wakeup_fd(speak, warn_on_full_buffer=False)
         # Handlers, not SIG_IGN: the command would inherit that, a handler ends at its exec.
-        for number in (signal.SIGHUP, signal.SIGCHLD, signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGCHLD, *HEARD):
             signal.signal(number, self._hear)
+        # Whoever launched us may have held them back, so that none came before the handlers.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, HEARD)
         self._prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def _hear(self, number: int, _frame: object) -> None:

@@ -27,6 +27,7 @@ from fleet.runs import Run, Verdict
 from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
+STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
@@ -181,16 +182,23 @@ def _write_new(path: Path, data: bytes) -> None:
 
 
 def _spawn(folder: Path, made: Plan) -> subprocess.Popen[bytes]:
-    """Start the keeper in a session of its own: no signal of our terminal reaches it."""
-    with (folder / "keeper.log").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-I", "-m", "fleet.keeper", str(folder)],
-            env=made.env,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
+    """Start the keeper in a session of its own: no signal of our terminal reaches it.
+
+    A stop that comes before it can listen waits for it: the signals are blocked until then.
+    """
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    try:
+        with (folder / "keeper.log").open("wb") as log:
+            return subprocess.Popen(
+                [sys.executable, "-I", "-m", "fleet.keeper", str(folder)],
+                env=made.env,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
 def _wait(fleet: Fleet, live: Live) -> None:
