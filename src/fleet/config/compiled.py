@@ -111,7 +111,8 @@ def _settle(cache: "Cache", name: str, config: HomeConfig, stamps: tuple[Stamp, 
 
 def _vanished(root: Path, last: HomeConfig) -> list[Finding]:
     """The files of the last good config that are gone: lost by accident, until confirmed."""
-    files = [part.file for part in (*last.agents.values(), *last.channels.values())]
+    files = [agent.file for agent in last.agents.values()]
+    files += [channel.file for channel in last.channels.values()]
     files += [f"schemas/{name}.json" for name in last.types]
     fix = "put it back, or accept it with fleet check"
     return [
