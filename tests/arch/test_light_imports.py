@@ -25,7 +25,6 @@ WORDS = {
     "emit": ["emit", "pricing-change", "competitor=a", "newPrice=b"],
     "emit with a claim": ["emit", "contact-made", "email=a@b.example", "method=mail"],
     "claim": ["claim", "lead:a"],
-    "report": ["report", "did it"],
 }
 
 
@@ -55,8 +54,6 @@ def test_a_write_loads_click_and_fleet_only(
         token = issue_token(open_fleet(home, env={}).store, run, "outreach", "", 600.0, 0)
         monkeypatch.setenv("FLEET_RUN_ID", run)
         monkeypatch.setenv("FLEET_RUN_TOKEN", token)
-    elif name == "report":
-        pytest.skip("a report belongs to a run")
     loaded(["post", "strategy", "warm"], tmp_path / "modules")
     for _ in range(2):
         modules = loaded(WORDS[name], tmp_path / "modules")
@@ -67,6 +64,7 @@ def test_a_write_loads_click_and_fleet_only(
         "click", "fleet", *EDITABLE,
     }  # fmt: skip
     assert not roots(modules) & HEAVY
+    assert name == "help" or "locale" not in modules  # click's headings ask gettext
 
 
 EDITABLE = {name for name in sys.modules if name.startswith(("_editable", "__editable__"))}
@@ -78,7 +76,7 @@ def test_help_loads_no_command(home: Path, tmp_path: Path) -> None:
 
     assert {name for name in modules if name.startswith("fleet")} <= {
         "fleet", "fleet.__main__", "fleet.cli", "fleet.cli.app", "fleet.cli.commands",
-        "fleet.cli.output", "fleet.cli.session", "fleet.errors", "fleet.places",
+        "fleet.cli.grammar", "fleet.cli.output", "fleet.cli.session", "fleet.errors", "fleet.places",
         "fleet.strictjson", "fleet.text",
     }  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from fleet.cli.commands import ALIASES, COMMANDS, OPERATOR_HEADINGS, is_operators
+from fleet.cli.grammar import OwnHelp
 from fleet.cli.output import say_error
 from fleet.cli.session import Session
 from fleet.errors import BadHome, FleetError, Held, Usage
@@ -22,7 +23,7 @@ INTERRUPTED = 130
 TRY_AGAIN = 75
 
 
-class Fleet(click.Group):
+class Fleet(OwnHelp, click.Group):
     """Every command by name, imported when it is called; `--help` imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -3,7 +3,6 @@
 Nothing here knows a command by name.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,33 @@ from fleet.errors import Usage
 if TYPE_CHECKING:
     from datetime import datetime
 
-_LOOKS_LIKE_OPTION = re.compile(r"--?[a-z][a-z-]*(=.*)?", re.DOTALL)
+
+class OwnHelp:
+    """`--help` with a line of ours: click asks gettext for it, which loads `locale` every time."""
+
+    _help_option: click.Option | None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:  # noqa: ARG002 - click's shape
+        """The option, made once: click relies on its identity."""
+        if self._help_option is None:
+            self._help_option = click.Option(
+                ["--help"],
+                is_flag=True,
+                is_eager=True,
+                expose_value=False,
+                callback=_show_help,
+                help="Show this and exit.",
+            )
+        return self._help_option
 
 
-class Command(click.Command):
+def _show_help(ctx: click.Context, _param: click.Parameter, value: object) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+class Command(OwnHelp, click.Command):
     """A command whose texts may begin with `-` and whose help ends with examples to copy.
 
     Args:
@@ -94,9 +116,10 @@ class Command(click.Command):
 
     def _refuse_typo(self, ctx: click.Context, word: str, known: list[str]) -> None:
         """An unknown `--word` is a text, unless it is nearly an option or nothing takes texts."""
-        if not _LOOKS_LIKE_OPTION.fullmatch(word):
+        name = word.partition("=")[0]
+        if not name.startswith("-") or not name.replace("-", "").isalnum():
             return
-        fault = click.NoSuchOption(word.partition("=")[0], possibilities=known, ctx=ctx)
+        fault = click.NoSuchOption(name, possibilities=known, ctx=ctx)
         takes_texts = any(isinstance(param, click.Argument) for param in self.params)
         if fault.possibilities or not takes_texts:
             raise fault

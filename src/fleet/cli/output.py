@@ -3,11 +3,9 @@
 What stands in the lines is the commands' business.
 """
 
-import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cli.session import Session
 from fleet.strictjson import dumps
@@ -23,13 +21,16 @@ INDENT = "  "
 
 def say(line: str) -> None:
     """One plain line on standard output, with every control character visible."""
-    sys.stdout.write(escape(line) + "\n")
+    plain = line.isascii() and line.isprintable()  # most are, and escaping compiles its pattern
+    sys.stdout.write((line if plain else escape(line)) + "\n")
 
 
 def say_json(value: Mapping[str, object]) -> None:
     """One JSON object on a line of its own; the same value, without a raw control character."""
     text = dumps(value)
     if not text.isascii():
+        import re
+
         text = re.sub(UNSEEN, lambda found: _u(found.group()), text)
     sys.stdout.write(text + "\n")
 
@@ -67,8 +68,7 @@ def say_written(
 # Lists ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One thing of a list: a line of fleet's own words, and below it what somebody wrote."""
 
     head: str
