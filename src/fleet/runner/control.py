@@ -29,12 +29,13 @@ def resume(fleet: Fleet, author: Author, agent: str | None) -> str:
     """Take pause and halt back; returns the line. Raises as `pause`."""
     identity.require_operator(author, "resume")
     scope = _scope(fleet, agent)
-    if fleet.controls.clear(scope):
-        return f"resumed {_name(scope)}"
-    held = fleet.controls.of(agent) if agent else None
-    if held and (held.paused or held.halted):
-        return f"{agent} has no pause of its own; everybody is held: fleet resume"
-    return f"{_name(scope)} was not paused"
+    done = f"resumed {_name(scope)}" if fleet.controls.clear(scope) else "nothing was paused here"
+    left = fleet.controls.of(scope)
+    if fleet.config.paused:
+        return f"{done}; fleet.yaml still says paused: true, write paused: false there"
+    if left.paused or left.halted:
+        return f"{done}; everybody is still held {left.halted or left.paused}: fleet resume"
+    return done
 
 
 def halt(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
