@@ -220,11 +220,11 @@ class LogWriter:
         """The answer, in the order of `drafts`, and the lines of it that are new."""
         records: list[Record] = []
         lines: list[bytes] = []
-        known = search.found if search else {}
         new: dict[tuple[str, str], Record] = {}
         for index, (draft, body) in enumerate(zip(drafts, bodies, strict=True)):
-            given = [name for name in (("key", draft.key or ""), ("id", draft.id)) if name[1]]
-            first = known.get(index) or next((new[name] for name in given if name in new), None)
+            given = _given(draft) if search else ()
+            first = search.found.get(index) if search else None
+            first = first or next((new[name] for name in given if name in new), None)
             if first is None:
                 seq += 1
                 line, first = self._encode(stream, seq, draft, body)
@@ -254,6 +254,11 @@ class LogWriter:
         disk.rename(f"{places.folder}/{name}", f"{places.archive}/{name}")
         disk.sync_folder(places.archive)
         disk.sync_folder(places.folder)
+
+
+def _given(draft: Draft) -> list[tuple[str, str]]:
+    """What a repetition of `draft` would be known by."""
+    return [name for name in (("key", draft.key or ""), ("id", draft.id)) if name[1]]
 
 
 def _look(folder: str) -> _Look | None:

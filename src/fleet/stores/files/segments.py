@@ -5,7 +5,6 @@ trusted, and one that is too long is never held in memory.
 """
 
 import os
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -44,7 +43,8 @@ def list_firsts(folder: str) -> list[int]:
 
 def from_number(firsts: list[int], seq: int) -> list[int]:
     """The segments of `firsts` that may hold number `seq` or a higher one."""
-    return firsts[max(0, bisect_right(firsts, seq) - 1) :]
+    older = sum(first <= seq for first in firsts)
+    return firsts[max(0, older - 1) :]
 
 
 def open_segment(folder: str, first: int, flags: int = os.O_RDONLY) -> int:
