@@ -10,6 +10,7 @@ from pathlib import Path
 from fleet.config.build import build
 from fleet.config.model import Agent, HomeConfig
 from fleet.errors import BadHome, Finding, StoreError
+from fleet.ops.inert import inert
 from fleet.places import Places
 from fleet.schemas.check import check_files
 from fleet.strictjson import loads
@@ -34,6 +35,7 @@ def check(root: Path) -> list[Finding]:
     if built.config and not any(finding.severity == "error" for finding in findings):
         findings += _tried(open_fleet(root, env={}, strict=True))
         findings += lint(built.config)
+        findings += inert(built.config)
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
 
 

@@ -1,0 +1,43 @@
+"""Fields of the operator's files that this version reads and does not act on: it says so."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from fleet.config.model import Agent, HomeConfig, Retries
+from fleet.errors import Finding
+
+AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
+    "wake_on": lambda agent: agent.wake_on,
+    "quiet": lambda agent: agent.quiet,
+    "gate": lambda agent: agent.gate,
+    "retries": lambda agent: agent.retries != Retries(),
+    "budget.per_day": lambda agent: agent.budget.per_day,
+    "budget.tokens_per_day": lambda agent: agent.budget.tokens_per_day,
+    "rerun_if_lost": lambda agent: agent.rerun_if_lost,
+    "metrics": lambda agent: agent.metrics,
+    "mcp": lambda agent: agent.mcp,
+    "runs_on": lambda agent: agent.runs_on,
+}
+HOME_FIELDS: Mapping[str, Callable[[HomeConfig], object]] = {
+    "budget.per_day": lambda config: config.budget.per_day,
+    "budget.tokens_per_day": lambda config: config.budget.tokens_per_day,
+    "on_alert": lambda config: config.on_alert,
+    "heartbeat": lambda config: config.heartbeat,
+}
+FIX = "do not rely on it yet"
+
+
+def inert(config: HomeConfig) -> Iterator[Finding]:
+    """A note for each such field that is set, and an error for a mode that would be dangerous."""
+    for name, said in HOME_FIELDS.items():
+        if said(config):
+            yield Finding("note", "fleet.yaml", 0, f"{name}: this version does not act on it", FIX)
+    for name, told in AGENT_FIELDS.items():
+        agents = [agent for agent in config.agents.values() if told(agent)]
+        if agents:
+            more = f" (and {len(agents) - 1} more agents)" if len(agents) > 1 else ""
+            what = f"{name}: this version does not act on it{more}"
+            yield Finding("note", agents[0].file, 0, what, FIX)
+    for agent in config.agents.values():
+        if agent.mode == "shadow":
+            what = "mode: shadow: this version cannot stage writes, they would be live"
+            yield Finding("error", agent.file, 0, what, "write mode: live, or enabled: false")
