@@ -76,8 +76,8 @@ def test_help_loads_no_command(home: Path, tmp_path: Path) -> None:
 
     assert {name for name in modules if name.startswith("fleet")} <= {
         "fleet", "fleet.__main__", "fleet.cli", "fleet.cli.app", "fleet.cli.commands",
-        "fleet.cli.grammar", "fleet.cli.output", "fleet.cli.session", "fleet.errors", "fleet.places",
-        "fleet.strictjson", "fleet.text",
+        "fleet.cli.grammar", "fleet.cli.output", "fleet.cli.session", "fleet.errors",
+        "fleet.places", "fleet.strictjson", "fleet.text",
     }  # fmt: skip
 
 

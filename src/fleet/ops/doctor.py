@@ -25,7 +25,8 @@ NETWORK = {
     "9p", "afs", "ceph", "cifs", "davfs", "fuse.glusterfs", "fuse.sshfs", "glusterfs", "gpfs",
     "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs", "virtiofs",
 }  # fmt: skip
-PATIENCE = 10.0  # seconds for another program to answer
+PATIENCE = 10.0  # seconds for another process to answer about a lock
+ANSWER = 10.0  # seconds for the CLI to say its version
 STEP = 60.0  # seconds that a clock may be behind the newest record
 EARLIEST = datetime(2026, 1, 1).astimezone().timestamp()  # no clock shows less since fleet exists
 
@@ -51,25 +52,31 @@ def doctor(fleet: "Fleet") -> list[Finding]:
 
 
 def _locks(fleet: "Fleet") -> Iterator[Finding]:
-    """Two processes, one lock in the state folder: the second must wait, and only then get it."""
-    folder = fleet.places.locks
-    _ = fleet.store
-    path = folder / "doctor"
+    """Two processes, one lock on the state's disk: the second must wait, and only then get it."""
+    here = fleet.places.state if fleet.places.state.exists() else fleet.root
+    try:
+        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=here) as folder:
+            said = _exclusion(Path(folder) / "lock")
+    except OSError as fault:
+        said = f"nothing can be written here: {fault.strerror}"
+    if said:
+        yield Finding("error", str(here.relative_to(fleet.root)), 0, said, _MOVE)
+
+
+def _exclusion(path: Path) -> str:
+    """What is wrong with locks in the folder of `path`, "" when they exclude."""
     probe = [sys.executable, "-m", "fleet.ops.probe", str(path)]
     try:
         with file_lock(path, PATIENCE):
             during = subprocess.run(probe, timeout=PATIENCE, capture_output=True, check=False)
         after = subprocess.run(probe, timeout=PATIENCE, capture_output=True, check=False)
     except LockTimeout as fault:
-        yield Finding("error", "state/locks", 0, f"a lock is never free here: {fault}")
-        return
+        return f"a lock is never free here: {fault}"
     except subprocess.TimeoutExpired:
-        yield Finding("error", "state/locks", 0, f"a lock hangs here for {PATIENCE:g} s", _MOVE)
-        return
+        return f"a lock hangs here for {PATIENCE:g} s"
     if during.returncode == 0:
-        yield Finding("error", "state/locks", 0, "locks do not exclude here", _MOVE)
-    elif after.returncode != 0:
-        yield Finding("error", "state/locks", 0, "a released lock is not free here", _MOVE)
+        return "locks do not exclude here"
+    return "" if after.returncode == 0 else "a released lock is not free here"
 
 
 _MOVE = "move the home to a local disk"
@@ -160,7 +167,7 @@ def _version(program: str) -> Iterator[Finding]:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=PATIENCE,
+                timeout=ANSWER,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as fault:

@@ -22,6 +22,7 @@ def reindex(fleet: "Fleet") -> int:
     fresh = fleet.reopened()
     fresh.bus.latest(config.types)
     fresh.bus.count_since("", 0.0)
+    fresh.claims.live()
     for name in fresh.schemas.names():
         fresh.schemas.get(name)
     for channel in config.channels:

@@ -19,7 +19,7 @@ def verify(fleet: "Fleet") -> list[Finding]:
     Raises:
         BadHome: the operator's files have errors and no good config is known.
     """
-    return [*fleet.store.verify(), *_lanes(fleet), *_orphans(fleet), *_quarantine(fleet)]
+    return [*fleet.store.verify(), *_lanes(fleet), *_orphans(fleet)]
 
 
 def _lanes(fleet: "Fleet") -> Iterator[Finding]:
@@ -40,14 +40,6 @@ def _orphans(fleet: "Fleet") -> Iterator[Finding]:
         agent = key.removeprefix("cursors/")
         if agent not in config.agents:
             yield Finding("note", f"state/{key}.json", 0, f"places of {agent}, which has no file")
-
-
-def _quarantine(fleet: "Fleet") -> Iterator[Finding]:
-    folder = fleet.places.quarantine
-    count = sum(1 for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else 0
-    if count:
-        what = f"{count} files of bytes that could not be read were set aside earlier"
-        yield Finding("note", "state/quarantine", 0, what)
 
 
 def _pages(list_page: Callable[[str, str, int], list[str]], prefix: str) -> Iterator[str]:
