@@ -1,11 +1,11 @@
 """From a schema's bytes to the entry that the cache keeps; only a changed file comes here."""
 
 from fleet.errors import BadHome
+from fleet.schemas.agreed import code_of
 from fleet.schemas.check import examine, types_of
 from fleet.schemas.compiled import Entry, EventType
 from fleet.schemas.faults import draft_of
 from fleet.schemas.files import Print
-from fleet.schemas.generate import NotGenerated, Source, source_of
 
 
 def compile_type(name: str, data: bytes, seen: Print, *, young: bool) -> Entry:
@@ -19,18 +19,9 @@ def compile_type(name: str, data: bytes, seen: Print, *, young: bool) -> Entry:
     if errors:
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise BadHome(f"{errors[0]}{more}", "fleet check shows all", findings)
-    source = _generated(schema)
-    code = compile(source.text, f"<schema {name}>", "exec") if source.text else None
-    kind = _type(name, schema, data.decode())
-    return Entry(seen, young, kind, code, source.values, source.patterns)
-
-
-def _generated(schema: dict[str, object]) -> Source:
     draft, validator = draft_of(schema)
-    try:
-        return source_of(schema, draft=draft, applied=validator.VALIDATORS)
-    except NotGenerated:
-        return Source("", [], [])
+    code = code_of(name, schema, draft=draft, applied=validator.VALIDATORS)
+    return Entry(seen, young, _type(name, schema, data.decode()), code)
 
 
 def _type(name: str, schema: dict[str, object], text: str) -> EventType:
