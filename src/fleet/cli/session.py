@@ -46,7 +46,7 @@ class Session:
     @cached_property
     def root(self) -> Path:
         """The home; in a run it is the run's own."""
-        cwd = Path.cwd()
+        cwd = _here(self.env)
         if self.in_run and self.home is not None:
             own = self.env.get("FLEET_HOME", "")
             if not own or (cwd / self.home).resolve() != Path(own).resolve():
@@ -78,6 +78,14 @@ class Session:
         from zoneinfo import ZoneInfo
 
         return ZoneInfo(self.fleet.config.timezone)
+
+
+def _here(env: Mapping[str, str]) -> Path:
+    """The current folder, or the path that it had before somebody removed it."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path("/", env.get("PWD", ""))
 
 
 pass_session = click.make_pass_decorator(Session)

@@ -1,0 +1,124 @@
+"""Calls of `fleet` in number: many in one process, or by an agent inside a real run."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from fleets import Scripted
+
+MANY = """
+import io, json, os, sys, traceback
+from fleet.cli.app import run
+say, own = sys.stdout, dict(os.environ)
+for call in json.load(sys.stdin):
+    os.environ.clear()
+    os.environ.update({k: v for k, v in (own | call["env"]).items() if v is not None})
+    os.chdir(call["cwd"] or own["PWD"])
+    sys.stdin = io.TextIOWrapper(io.BytesIO(call["stdin"].encode()))
+    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in "oe")
+    try:
+        code = run(call["argv"])
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    texts = [f.buffer.getvalue().decode() for f in (sys.stdout, sys.stderr)]
+    say.write(json.dumps([code, *texts]) + "\\n")
+"""
+ACT = """
+import json, os, subprocess, sys
+from pathlib import Path
+Path("prompt.txt").write_bytes(sys.stdin.buffer.read())
+done = []
+for call in json.loads(Path("todo.json").read_text()):
+    env = {k: v for k, v in (os.environ | call["env"]).items() if v is not None}
+    p = subprocess.run(
+        ["fleet", *call["argv"]], input=call["stdin"].encode(), env=env, cwd=call["cwd"],
+        capture_output=True,
+    )
+    texts = [text.decode("utf-8", "backslashreplace") for text in (p.stdout, p.stderr)]
+    done.append([p.returncode, *texts])
+Path("done.json").write_text(json.dumps(done))
+print("done")
+"""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One command line: its words, standard input, changed environment (None removes), folder."""
+
+    argv: Sequence[str]
+    stdin: str = ""
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+def call(*argv: str, stdin: str = "", cwd: Path | None = None, **env: str | None) -> Call:
+    """`call("post", "strategy", "hi", FLEET_AGENT="x")`."""
+    return Call(argv, stdin, env, str(cwd) if cwd else None)
+
+
+class Done(NamedTuple):
+    """What a call answered."""
+
+    code: int
+    out: str
+    err: str
+
+
+def many(
+    cwd: Path, calls: Sequence[Call], env: Mapping[str, str | None] | None = None
+) -> list[Done]:
+    """Each call through the real command line, all in one process; exit 1 is a bug's traceback."""
+    full = {**os.environ, "PWD": str(cwd), **(env or {})}
+    done = subprocess.run(
+        [sys.executable, "-c", MANY],
+        input=json.dumps([asdict(one) for one in calls]),
+        env={name: value for name, value in full.items() if value is not None},
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+
+
+class Actor:
+    """An agent that does, in a real run of its own, the calls that a test gives it.
+
+    `lines` are more of its YAML, as in `Scripted.agent`.
+    """
+
+    def __init__(self, home: Scripted, name: str, *lines: str) -> None:
+        self.home, self.name = home, name
+        self.cwd = home.root / "work" / name
+        home.agent(name, "", f"command: {json.dumps([sys.executable, '-c', ACT])}", *lines)
+
+    def does(self, *calls: Call) -> list[Done]:
+        """One `fleet run`, which must end well; what each call answered."""
+        self.cwd.mkdir(parents=True, exist_ok=True)
+        (self.cwd / "todo.json").write_text(json.dumps([asdict(one) for one in calls]))
+        done = self.home.call("run", self.name)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [Done(*one) for one in json.loads((self.cwd / "done.json").read_text())]
+
+    @property
+    def prompt(self) -> str:
+        """What its last run got on standard input."""
+        return (self.cwd / "prompt.txt").read_text()
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder with its bytes; folders and other things with none."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        if path.is_file() and not path.is_symlink()
+        else b""
+        for path in folder.rglob("*")
+    }
