@@ -120,7 +120,7 @@ def test_an_agent_that_is_woken_or_off_is_none(quiet_home, write, extra) -> None
 )
 def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) -> None:
     """What an operator sets and this version ignores is a note by name, never silence."""
-    write("agents/idle.yaml", AGENT + f"schedule: '@daily'\n{line}\n")
+    write("agents/idle.yaml", AGENT + f"{line}\n")
 
     notes = said(quiet_home, "note")
     assert notes == [("agents/idle.yaml", f"{field}: this version does not act on it")]
@@ -128,7 +128,7 @@ def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) ->
 
 def test_an_agent_in_shadow_is_refused(quiet_home, write) -> None:
     """Writes that cannot be staged would be live: that is an error, not a note."""
-    write("agents/idle.yaml", AGENT + "schedule: '@daily'\nmode: shadow\n")
+    write("agents/idle.yaml", AGENT + "mode: shadow\n")
 
     assert said(quiet_home, "error") == [
         ("agents/idle.yaml", "mode: shadow: this version cannot stage writes, they would be live")
