@@ -75,6 +75,10 @@ class Scripted:
         text = "".join(f"{field}: {value}\n" for field, value in fields.items())
         self.put(f"agents/{name}.yaml", text)
 
+    def environ(self) -> dict[str, str]:
+        """What every command on this home has in its environment."""
+        return dict(os.environ)
+
     @property
     def fleet(self) -> Fleet:
         """The home, opened anew."""
@@ -102,7 +106,7 @@ class Scripted:
         """One `fleet` command by the operator."""
         return subprocess.run(
             [sys.executable, "-m", "fleet", "--home", str(self.root), *argv],
-            env=os.environ | dict(env or {}),
+            env=self.environ() | dict(env or {}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -120,7 +124,7 @@ class Up:
         with self.log.open("wb") as file:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "fleet", "--home", str(home.root), "up", *argv],
-                env=os.environ | dict(env or {}),
+                env=home.environ() | dict(env or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

@@ -13,7 +13,7 @@ import json
 import re
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -69,14 +69,6 @@ def fail(status: int, kind: str, message: str = "scripted", **headers: str) -> T
 
 
 @dataclass(frozen=True)
-class Play:
-    """Turns for the sessions whose first request's text has a match of `match`."""
-
-    turns: Sequence[Turn]
-    match: str = ""
-
-
-@dataclass(frozen=True)
 class Asked:
     """A request for a model's answer, as it came.
 
@@ -103,6 +95,23 @@ class Asked:
         messages = self.body["messages"]
         own = [n for n, message in enumerate(messages) if message["role"] == "assistant"]
         return "\n".join(text_of(one) for one in messages[own[-1] + 1 if own else 0 :])
+
+
+@dataclass(frozen=True)
+class Play:
+    """Turns for the sessions whose first request's text has a match of `match`.
+
+    Attributes:
+        turns: the turns, or what makes them of a session's first request.
+        match: a regular expression; "." is any character.
+    """
+
+    turns: Sequence[Turn] | Callable[[Asked], Sequence[Turn]]
+    match: str = ""
+
+    def begin(self, asked: Asked) -> Iterator[tuple[int, Turn]]:
+        """The numbered turns of a new session."""
+        return enumerate(self.turns(asked) if callable(self.turns) else self.turns)
 
 
 def text_of(content: Any) -> str:
@@ -152,8 +161,8 @@ class MessagesStub:
             asked = Asked(session, -1, body)
             if session not in self._sessions:
                 text = asked.everything()
-                fits = (one.turns for one in self._plays if re.search(one.match, text, re.DOTALL))
-                self._sessions[session] = iter(enumerate(next(fits, ())))
+                fits = (one for one in self._plays if re.search(one.match, text, re.DOTALL))
+                self._sessions[session] = next(fits, Play(())).begin(asked)
             number, turn = next(self._sessions[session], (-1, say("(the play is over)")))
             self.asked.append(Asked(session, number, body))
             return turn

@@ -44,6 +44,16 @@ def test_each_session_walks_its_own_copy_of_the_play_that_matches(stub: Start) -
     assert [(one.session, one.turn) for one in server.asked][-2:] == [("3", 0), ("2", -1)]
 
 
+def test_a_play_may_depend_on_what_a_session_asks_first(stub: Start) -> None:
+    """Turns that are made of the first request differ from session to session."""
+    server = stub(Play(lambda asked: [say(f"You are {asked.news()}")]))
+
+    said = [post(server, name, name)[1] for name in ("one", "two")]
+
+    texts = [json.loads(body)["content"][0]["text"] for body in said]
+    assert texts == ["You are one", "You are two"]
+
+
 def test_a_stream_holds_the_whole_message(stub: Start) -> None:
     """Text and tool input arrive in deltas between a start and a stop, in the API's order."""
     status, body = post(stub(bash("ls", "Looking.")), "1", "go", stream=True)
