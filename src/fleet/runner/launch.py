@@ -16,7 +16,7 @@ from fleet import identity
 from fleet.config.model import Agent
 from fleet.context import Context, RenderFailed, build, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
-from fleet.errors import BadHome, Held, NotStarted, Rejected
+from fleet.errors import BadHome, Held, NotStarted, Rejected, Unavailable
 from fleet.identity import SYSTEM, Author
 from fleet.records import Body, new_id
 from fleet.runner import settle
@@ -81,10 +81,20 @@ def start(
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
         settle.finish(fleet, agent.id, run, Verdict(outcome, str(fault)))
         return None
+    except OSError as fault:
+        settle.release(fleet, run)
+        raise Unavailable(
+            f"the run folder could not be written ({fault.strerror})", "free the disk, then repeat"
+        ) from fault
     except BaseException:
         settle.release(fleet, run)
         raise
-    return Live(run, agent.id, _spawn(fleet.config.run_folder(run), made))
+    try:
+        return Live(run, agent.id, _spawn(fleet.config.run_folder(run), made))
+    except OSError as fault:
+        verdict = Verdict("launch_failed", f"no process could be started: {fault.strerror}")
+        settle.finish(fleet, agent.id, run, verdict)
+        return None
 
 
 def run_by_hand(

@@ -102,8 +102,8 @@ class Runner:
                     self._drain()
                 last = self._stopping
                 self._pass()
-                if last and not self._running:
-                    return  # a whole pass has said `stopping` to whatever waited
+                if last and all(is_over(self._fleet, live) for live in self._running.values()):
+                    return  # what could not be recorded (a full disk), the next start records
                 self._wait()
         finally:
             self._clock.shutdown(wait=False)
@@ -143,13 +143,13 @@ class Runner:
     # One pass -------------------------------------------------------------------------------
 
     def _pass(self) -> None:
+        if self._stopping and not self._draining:
+            self._stop_all()
         try:
             self._reload()
             self._adopt()
             self._reap()
             self._settle_and_launch()
-            if self._stopping and not self._draining:
-                self._stop_all()
         except TryAgain as fault:
             # A full disk or a held lock: nothing was lost, the next pass tries again.
             self._say(f"this pass could not finish: {fault}")
