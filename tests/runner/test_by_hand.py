@@ -54,7 +54,7 @@ def test_a_run_is_told_what_waits_and_consumes_it_by_success(scripted: Scripted)
 
 
 def test_a_run_that_its_command_cannot_start_names_it(scripted: Scripted) -> None:
-    """A command that is not there is `launch_failed`, one line names it, and nothing is consumed."""
+    """A command that is not there is `launch_failed`, and one line names it."""
     scripted.agent("worker", "true")
     path = scripted.root / "agents" / "worker.yaml"
     path.write_text(path.read_text().replace("/bin/sh", "/no/such/program"))

@@ -8,6 +8,7 @@ NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def slot(minutes: float, noticed: float | None = None) -> Slot:
+    """A slot that is due so long after noon."""
     due = NOON + timedelta(minutes=minutes)
     seen = NOON + timedelta(minutes=minutes if noticed is None else noticed)
     return Slot(due.isoformat(), due, seen)

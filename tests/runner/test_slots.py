@@ -15,6 +15,7 @@ START = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def agent(every: float = 60.0, jitter: float = 0.0) -> Agent:
+    """An agent on a fixed grid."""
     return Agent(
         "outreach", "agents/outreach.yaml", "", "p.j2", Path("/x"), (Schedule(every=every),),
         jitter=jitter,
@@ -23,15 +24,18 @@ def agent(every: float = 60.0, jitter: float = 0.0) -> Agent:
 
 @pytest.fixture
 def store() -> RamStore:
+    """An empty store with a clock of its own."""
     return RamStore(clock=FakeClock())
 
 
 @pytest.fixture
 def slots(store: RamStore) -> Slots:
+    """The slots in it."""
     return Slots(store)
 
 
 def fires(store: RamStore) -> list[dict[str, object]]:
+    """What is on record about slots."""
     return [record.body for record in store.read(FIRES, 0, 10_000).records]
 
 
