@@ -11,40 +11,41 @@ from typing import NamedTuple
 
 from fleets import Scripted
 
-MANY = """
+EACH = """
 import io, json, os, sys, traceback
-from fleet.cli.app import run
-say, own = sys.stdout, dict(os.environ)
-for call in json.load(sys.stdin):
-    os.environ.clear()
-    os.environ.update({k: v for k, v in (own | call["env"]).items() if v is not None})
-    os.chdir(call["cwd"] or own["PWD"])
-    sys.stdin = io.TextIOWrapper(io.BytesIO(call["stdin"].encode()))
-    sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in "oe")
-    try:
-        code = run(call["argv"])
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    texts = [f.buffer.getvalue().decode() for f in (sys.stdout, sys.stderr)]
-    say.write(json.dumps([code, *texts]) + "\\n")
-"""
-ACT = """
-import json, os, subprocess, sys
 from pathlib import Path
+from fleet.cli.app import run
+
+own, own_cwd = dict(os.environ), os.getcwd()
+
+def each(calls):
+    streams = sys.stdin, sys.stdout, sys.stderr
+    for call in calls:
+        os.environ.clear()
+        os.environ.update({k: v for k, v in (own | call["env"]).items() if v is not None})
+        os.chdir(call["cwd"] or own_cwd)
+        sys.stdin = io.TextIOWrapper(io.BytesIO(call["stdin"].encode()))
+        sys.stdout, sys.stderr = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in "oe")
+        try:
+            code = run(call["argv"])
+        except BaseException:
+            traceback.print_exc()
+            code = 1
+        texts = [file.buffer.getvalue().decode() for file in (sys.stdout, sys.stderr)]
+        sys.stdin, sys.stdout, sys.stderr = streams
+        yield [code, *texts]
+    os.chdir(own_cwd)
+"""
+MANY = EACH + "print(json.dumps(list(each(json.load(sys.stdin)))))"
+ACT = (
+    EACH
+    + """
 Path("prompt.txt").write_bytes(sys.stdin.buffer.read())
-done = []
-for call in json.loads(Path("todo.json").read_text()):
-    env = {k: v for k, v in (os.environ | call["env"]).items() if v is not None}
-    p = subprocess.run(
-        ["fleet", *call["argv"]], input=call["stdin"].encode(), env=env, cwd=call["cwd"],
-        capture_output=True,
-    )
-    texts = [text.decode("utf-8", "backslashreplace") for text in (p.stdout, p.stderr)]
-    done.append([p.returncode, *texts])
+done = list(each(json.loads(Path("todo.json").read_text())))
 Path("done.json").write_text(json.dumps(done))
 print("done")
 """
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def many(
     cwd: Path, calls: Sequence[Call], env: Mapping[str, str | None] | None = None
 ) -> list[Done]:
     """Each call through the real command line, all in one process; exit 1 is a bug's traceback."""
-    full = {**os.environ, "PWD": str(cwd), **(env or {})}
+    full = {**os.environ, **(env or {})}
     done = subprocess.run(
         [sys.executable, "-c", MANY],
         input=json.dumps([asdict(one) for one in calls]),
@@ -86,11 +87,11 @@ def many(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return [Done(*json.loads(line)) for line in done.stdout.splitlines()]
+    return [Done(*one) for one in json.loads(done.stdout)]
 
 
 class Actor:
-    """An agent that does, in a real run of its own, the calls that a test gives it.
+    """An agent that does, in a real run and a process of its own, the calls that a test gives it.
 
     `lines` are more of its YAML, as in `Scripted.agent`.
     """

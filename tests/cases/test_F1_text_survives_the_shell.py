@@ -4,8 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from calls import Actor, call, many
 from conftest import Fleet
 from fleets import Scripted
@@ -75,16 +73,14 @@ def test_an_event_is_the_same_bytes(home: Path, tmp_path: Path) -> None:
 
 def test_real_arguments_are_not_expanded_again(home: Path, fleet: Fleet, tmp_path: Path) -> None:
     """F1: the program starts no shell on the way: what argv holds is stored, nothing is run."""
-    for text in TEXTS.values():
-        assert fleet("post", "strategy", text, cwd=tmp_path).returncode == 0
+    text = "".join(TEXTS.values())
+    assert fleet("post", "strategy", text, cwd=tmp_path).returncode == 0
 
-    shown = fleet("read", "strategy", "--json").stdout.splitlines()
-    assert [json.loads(line)["text"] for line in shown] == list(TEXTS.values())
+    assert json.loads(fleet("read", "strategy", "--json").stdout)["text"] == text
     assert not list(tmp_path.rglob("pwned"))
 
 
-@pytest.mark.parametrize("name", ["backticks", "dollars", "quotes", "history", "unicode"])
-def test_the_way_a_prompt_teaches_is_safe(tmp_path: Path, name: str) -> None:
+def test_the_way_a_prompt_teaches_is_safe(tmp_path: Path) -> None:
     """F1: a shell that runs a prompt's multi-line example with any text posts exactly that text."""
     home = Scripted(tmp_path / "home")
     home.put("channels/competitive-intel.yaml", "name: CI\npurpose: x\nmembers: all\n")
@@ -94,12 +90,13 @@ def test_the_way_a_prompt_teaches_is_safe(tmp_path: Path, name: str) -> None:
 
     lines = re.search(r"(?ms)^(fleet post competitive-intel - <<'EOT'\n)(.*?)^EOT$", prompt)
     assert lines, prompt
-    home.put("work/worker/as-taught.sh", f"{lines[1]}{TEXTS[name]}\nEOT\necho done\n")
+    text = "".join(one for name, one in TEXTS.items() if name != "heredoc")
+    home.put("work/worker/as-taught.sh", f"{lines[1]}{text}\nEOT\necho done\n")
     home.agent("worker", "exec sh as-taught.sh")
 
     assert home.call("run", "worker").returncode == 0
     shown = json.loads(home.call("read", "competitive-intel", "--json").stdout)
-    assert shown["text"] == TEXTS[name] + "\n"
+    assert shown["text"] == text + "\n"
     assert not list(home.root.rglob("pwned"))
 
 
