@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from fleet import alerts, processes, schedules
 from fleet.config.model import Agent, HomeConfig
 from fleet.controls import Controls
-from fleet.ports import Store
+from fleet.ports import Store, read_kept
 from fleet.records import Body
 from fleet.runs.outcome import OUTCOMES
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
 LEADER = "schedule/fleet"  # the document in which the runner says who leads
+FIRES = "fires"  # the log in which the runner says what became of each slot
+FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
 ALERTS = 20  # newest alerts that are shown
 RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
 
@@ -44,12 +46,15 @@ def status(sources: Sources) -> Body:
 
     `health` is "ok", "degraded" (a broken config, or an agent whose last run was its own failure)
     or "down" (no runner is alive). An agent's `state` is "running", "halted", "paused",
-    "disabled", "failing" or "waiting".
+    "disabled", "failing" or "waiting"; its `not_started` is None, or says why its last slot did not
+    start a run: {slot, result, detail}.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     open_runs = {run.agent: run for run in sources.runs.open()}
+    last_fires = _last_fires(sources.store)
     agents = [
         _agent(sources, agent, open_runs.get(agent.id), now)
+        | {"not_started": _not_started(last_fires.get(agent.id))}
         for agent in sources.config.agents.values()
     ]
     leader = runner(sources.store)
@@ -153,6 +158,19 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime)
         "cost_today": _cost(sources, agent.id, now),
         "claims": [claim.key for claim in held if not claim.key.startswith(("agent:", "cap:"))],
     }
+
+
+def _last_fires(store: Store) -> dict[str, Body]:
+    """What the newest of `FIRES_SEEN` records says about each agent's last slot."""
+    after = max(0, store.head(FIRES) - FIRES_SEEN)
+    records = read_kept(store, FIRES, after, FIRES_SEEN).records
+    return {str(record.body.get("agent")): record.body for record in records}
+
+
+def _not_started(fire: Body | None) -> Body | None:
+    if fire is None or fire.get("run"):
+        return None
+    return {name: fire.get(name) for name in ("slot", "result", "detail")}
 
 
 def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | None") -> str:

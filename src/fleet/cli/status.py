@@ -20,6 +20,10 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
     if agents:
         heads = ["agent", "state", "last", "ended", "next due", "lag", "cost today", "claims"]
         yield from table([heads, *(_row(agent, zone) for agent in agents)])
+    for agent in agents:
+        if slot := cast("Json | None", agent["not_started"]):
+            at = _at(slot["slot"], zone)
+            yield f"not started: {agent['id']} {at} {slot['result']}: {slot['detail']}"
     for run in _list(state["running"]):
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
     for alert in _list(state["alerts"]):

@@ -87,7 +87,8 @@ def _refusal(situation: Situation) -> tuple[str, str] | None:
 
 def _newest(slot: Slot, situation: Situation, *, caught_up: bool) -> Decision:
     late = slot.noticed - slot.due
-    if late > situation.catch_up:
+    # Who watches is a little late too: without that, `catch_up: 0s` would never run.
+    if late > max(situation.catch_up, LATE):
         return Decision(slot, "missed", f"nobody was watching; noticed {late} late")
     if situation.running:
         return Decision(slot, "skipped_overlap", f"run {situation.running} was still going")

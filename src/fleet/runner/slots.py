@@ -17,8 +17,8 @@ from fleet.errors import Conflict
 from fleet.ports import Store, read_kept
 from fleet.records import Body, Draft, Record, Sieve
 from fleet.runner.decide import Decision, Slot
+from fleet.status import FIRES
 
-FIRES = "fires"
 MOST = 500  # due slots noticed at once; older ones of a long downtime share one record
 AHEAD = timedelta(hours=1)  # a watermark further ahead was written by a clock that was wrong
 
