@@ -1,3 +1,4 @@
+import os
 import signal
 import subprocess
 import sys
@@ -111,6 +112,22 @@ def test_the_cap_counts_runs_of_other_terminals(tmp_path: Path) -> None:
     assert first.wait(20) == 0
     assert refused.returncode == 75
     assert home.call("run", "two").returncode == 0
+
+
+def test_what_a_run_leaves_is_for_this_user_only(scripted: Scripted) -> None:
+    """Under any umask every file of the state is 0600 and every folder 0700."""
+    scripted.agent("worker", "cat > /dev/null; echo done")
+    before = os.umask(0)
+    try:
+        assert scripted.call("run", "worker").returncode == 0
+    finally:
+        os.umask(before)
+
+    modes = {
+        (path.is_dir(), oct(path.stat().st_mode & 0o777))
+        for path in (scripted.root / "state").rglob("*")
+    }
+    assert modes == {(True, "0o700"), (False, "0o600")}
 
 
 def test_a_person_who_interrupts_a_run_stops_it(scripted: Scripted) -> None:

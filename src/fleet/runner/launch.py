@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import BinaryIO, cast
 
 from fleet import identity
 from fleet.config.model import Agent
@@ -147,6 +147,7 @@ def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:
 def ready(fleet: Fleet, agent: Agent) -> None:
     """Before a context is built: lanes repaired, advanced and begun, poison set aside."""
     fleet.bus.repair_lanes(agent.id)
+    fleet.runs.sync(agent.id)  # whoever recorded the last end may have died before its sync
     fleet.bus.apply_advance(agent.id, fleet.runs.last_ok_advance(agent.id))
     lanes = [ADDRESSED, BROADCAST, *map(channel_lane, agent.channels)]
     now = fleet.store.now().wall
@@ -164,12 +165,13 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     token = identity.issue_token(fleet.store, run, agent.id, hive, lifetime, hops=0)
     made = _plan(fleet, agent, run, context, token)
     folder = fleet.config.run_folder(run)
-    for place in (folder, agent.cwd, *made.folders):
+    for place in (folder.parent, folder, agent.cwd, *made.folders):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     own = {"manifest.json": context.manifest, "keeper.json": made.order(run, agent)}
     files = {name: json.dumps(value, indent=1).encode() for name, value in own.items()}
     for name, data in (made.files | files).items():
-        _write_new(folder / name, data)
+        with _new_file(folder / name) as file:
+            file.write(data)
     return context, made
 
 
@@ -186,9 +188,8 @@ def _plan(fleet: Fleet, agent: Agent, run: str, context: Context, token: str) ->
     )
 
 
-def _write_new(path: Path, data: bytes) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
+def _new_file(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
 
 
 def _spawn(folder: Path, made: Plan) -> subprocess.Popen[bytes]:
@@ -198,7 +199,7 @@ def _spawn(folder: Path, made: Plan) -> subprocess.Popen[bytes]:
     """
     held = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
-        with (folder / "keeper.log").open("wb") as log:
+        with _new_file(folder / "keeper.log") as log:
             return subprocess.Popen(
                 [sys.executable, "-I", "-m", "fleet.keeper", str(folder)],
                 env=made.env,
