@@ -128,6 +128,34 @@ def test_a_reader_that_syncs_may_act(power: Power, tmp_path: Path) -> None:
     assert (before, after) == (1, 2)
 
 
+def test_rotation_settles_what_stands_before_it(power: Power, tmp_path: Path) -> None:
+    """A record whose writer never synced is durable once another writer began the next segment."""
+    store = FilesStore(power.root / "state", segment_bytes=200)
+    store.append("events", [Draft({"n": 1})])
+    power.cut_at = power.calls + 2
+    with until_cut():
+        store.append("events", [Draft({"n": 2})])
+
+    FilesStore(power.root / "state", segment_bytes=200).append("events", [Draft({"n": 3})])
+
+    left = FilesStore(power.survivors(tmp_path / "left") / "state")
+    assert [record.seq for record in left.read("events", 0, 9).records] == [1, 2, 3]
+
+
+def test_a_folder_whose_maker_died_is_synced_by_whoever_uses_it(
+    power: Power, tmp_path: Path
+) -> None:
+    """A folder that somebody made and never synced does not take a document along."""
+    store = FilesStore(power.root / "state")
+    store.put("memory/a", {}, expect=0)
+    (power.root / "state" / "odd").mkdir(mode=0o700)
+
+    store.put("odd/a", {"n": 1}, expect=0)
+
+    left = FilesStore(power.survivors(tmp_path / "left") / "state")
+    assert left.get("odd/a") == ({"n": 1}, 1)
+
+
 def test_a_repeated_key_is_acknowledged_durable(power: Power, tmp_path: Path) -> None:
     """Whoever hears that a key was there already may rely on it, though its writer never synced."""
     store = FilesStore(power.root / "state")

@@ -82,30 +82,32 @@ def test_a_long_lived_writer_notices_every_change_of_its_log(state: Path) -> Non
     other = FilesStore(state, segment_bytes=600)
     log = state / "events"
     writer.append("events", [Draft({"n": 1})])
-    aged(log)
+    aged(log, 1)
     writer.append("events", [Draft({"n": 2})])
 
     for n in range(3, 12):
         other.append("events", [Draft({"n": n, "f": "x" * 200})])
+    aged(log, 2)
     assert [r.seq for r in writer.append("events", [Draft({"n": 12})])] == [12]
 
     saved = {path.name: path.read_bytes() for path in log.iterdir()}
     other.append("events", [Draft({"n": 13})])
-    aged(log)
+    aged(log, 3)
     writer.append("events", [Draft({"n": 14})])
     log.rename(state.parent / "gone")
     log.mkdir(mode=0o700)
     for name, data in saved.items():
         (log / name).write_bytes(data)
         (log / name).chmod(0o600)
+    aged(log, 4)
     assert [r.seq for r in writer.append("events", [Draft({"n": 13})])] == [13]
 
     assert [r.seq for r in FilesStore(state).read("events", 0, 99).records] == list(range(1, 14))
 
 
-def aged(folder: Path) -> None:
-    """Make the folder's last change an old one, so that a writer trusts what it has open."""
-    os.utime(folder, (1, 1))
+def aged(folder: Path, moment: float) -> None:
+    """Make the folder's last change an old one, so that a writer may trust what it has open."""
+    os.utime(folder, (moment, moment))
 
 
 @pytest.mark.parametrize("segment", [300, 5000])

@@ -45,6 +45,18 @@ def test_no_name_leads_out_of_the_folder(state: Path, name: str) -> None:
     assert not (state.parent / "x").exists()
 
 
+def test_twins_in_case_have_names_of_their_own(store: FilesStore, state: Path) -> None:
+    """Where the file system ignores case, `a` and `A` are two files: no capital is written."""
+    for name in ("a", "A", "aB", "Ab"):
+        store.append(f"channels/{name}", [Draft({})])
+        store.put(f"memory/{name}", {}, expect=0)
+
+    for folder in (state / "channels", state / "memory"):
+        plain = {path.name.casefold() for path in folder.iterdir()}
+        assert len(plain) == 4
+    assert (state / "memory" / "%41b.json").exists()
+
+
 def test_a_cache_name_stays_in_its_folder(tmp_path: Path) -> None:
     """A derived file's name is one file name, whatever it says."""
     cache = FilesCache(tmp_path / "cache")
