@@ -204,7 +204,9 @@ def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered
                 template = sandbox.get_template(name)
                 text = _bounded(template.root_render_func(template.new_context(dict(variables))))
         except TemplateNotFound as error:
-            raise RenderFailed(f"there is no template prompts/{error.name}") from error
+            what = f"there is no template prompts/{error.name}"
+            place = _place(error.__traceback__)  # of what includes it; none for the agent's own
+            raise RenderFailed(f"{place}: {what}" if place else what) from error
         except TemplateSyntaxError as error:
             raise RenderFailed(f"prompts/{error.name}:{error.lineno}: {error.message}") from error
         except MemoryError as error:
