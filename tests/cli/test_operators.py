@@ -210,3 +210,16 @@ def test_version_names_program_state_and_json(fleet: Fleet, shaped) -> None:
     (found,) = shaped("version", fleet("version", "--json", env={"FLEET_HOME": None}).stdout)
 
     assert found["state"] == "fleet-state 1"
+
+
+def test_a_broken_home_can_still_be_watched_and_stopped(worker: Path, fleet: Fleet) -> None:
+    """With errors in the files, what stops and shows works on with the last good config."""
+    fleet("status")
+    (worker / "agents" / "outreach.yaml").write_text("shedule: [\n")
+
+    for words in (["halt", "--all"], ["resume"], ["pause"], ["status"], ["runs"], ["verify"]):
+        done = fleet(*words)
+        assert done.returncode == 0, words
+        assert "outreach.yaml" in done.stderr
+    for words in (["up"], ["next"], ["run", "reply-handler"], ["post", "strategy", "hi"]):
+        assert fleet(*words).returncode == 7, words

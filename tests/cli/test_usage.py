@@ -209,3 +209,32 @@ def test_the_next_reader_is_named_when_the_runner_left_word(home: Path, fleet: F
     os.close(leader)
 
     assert shown.strip() == "posted strategy#1 · next reader reply-handler 06:10"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault(home: Path, fleet: Fleet, closed: str) -> None:
+    """A caller that closed standard streams still gets his message stored, and exit 0."""
+    argv = f"{sys.executable} -m fleet post strategy hello {closed}"
+
+    done = subprocess.run(argv, shell=True, capture_output=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert fleet("read", "strategy", "--json").stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_can_complete_commands(fleet: Fleet, shell: str) -> None:
+    """Each shell gets its script, and the names of commands from it."""
+    script = fleet(env={"_FLEET_COMPLETE": f"{shell}_source"})
+    names = fleet(
+        env={
+            "_FLEET_COMPLETE": f"{shell}_complete",
+            "COMP_WORDS": "fleet re" if shell != "fish" else "fleet",
+            "COMP_CWORD": "1" if shell != "fish" else "re",
+        }
+    )
+
+    assert (script.returncode, names.returncode) == (0, 0)
+    assert "_FLEET_COMPLETE" in script.stdout
+    for name in ("read", "reply", "release", "report"):
+        assert name in names.stdout

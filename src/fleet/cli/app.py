@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, cast
 
@@ -83,10 +84,7 @@ def fleet_command(*, debug: bool, **_where_and_who: str | None) -> None:
 
 def run(argv: Sequence[str]) -> int:
     """Run one command line and return its exit code; any other exception is a bug."""
-    for stream in (sys.stdin, sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # closed ones are None
-            # Whatever the locale says: state, JSON and the texts of agents are UTF-8.
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _prepare_streams()
     if instruction := os.environ.get("_FLEET_COMPLETE"):
         from click.shell_completion import shell_complete
 
@@ -97,6 +95,16 @@ def run(argv: Sequence[str]) -> int:
         # Whoever read us has seen enough; Python's own flush at exit must not say so again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
+
+
+def _prepare_streams() -> None:
+    """UTF-8 whatever the locale says, as state and JSON are; into nothing where closed."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - kept
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _run(argv: Sequence[str]) -> int:

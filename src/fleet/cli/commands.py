@@ -67,6 +67,11 @@ ALIASES = {
 }
 """Words people and models type instead; they work and are shown nowhere."""
 
+TOLERANT = frozenset(
+    {"doctor", "halt", "logs", "pause", "resume", "runs", "status", "stop", "verify"}
+)
+"""Operators' commands that serve while the home's files are broken: the last good config stands."""
+
 
 def is_operators(name: str) -> bool:
     """Whether only a person may call it."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.commands import COMMANDS, is_operators
+from fleet.cli.commands import COMMANDS, TOLERANT, is_operators
 from fleet.cli.session import Session
 from fleet.errors import Usage
 
@@ -76,8 +76,8 @@ class Command(OwnHelp, click.Command):
         if session and is_operators(name):
             from fleet.identity import require_person
 
-            session.strict = True
             require_person(session.env, f"fleet {name}")
+            session.strict = name not in TOLERANT
         return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape

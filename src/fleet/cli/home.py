@@ -54,7 +54,6 @@ def doctor_command(session: Session, *, as_json: bool) -> None:
     """Is this machine fit for a fleet: locks, disk, clock, zones, the CLI, the state's files."""
     from fleet.ops.doctor import doctor
 
-    session.strict = False
     findings = doctor(session.fleet)
     say_findings(findings, as_json=as_json, well="this machine is fit")
     if faults := _errors(findings):

@@ -40,7 +40,6 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
     """Every agent, run, claim, lag and alert."""
     from fleet.status import DOWN, OK, status
 
-    session.strict = False
     state = status(session.fleet.seen)
     if as_json:
         say_json(state)

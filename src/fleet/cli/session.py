@@ -31,7 +31,7 @@ class Session:
         self.home = home
         self.as_agent = as_agent
         self.env = env
-        self.strict = False
+        self.strict = not self.in_run
 
     @property
     def in_run(self) -> bool:
@@ -60,9 +60,7 @@ class Session:
         """The opened home, with the author already known to be who he says."""
         from fleet.wiring import open_fleet
 
-        fleet = open_fleet(
-            self.root, env=self.env, as_agent=self.as_agent, strict=self.strict and not self.in_run
-        )
+        fleet = open_fleet(self.root, env=self.env, as_agent=self.as_agent, strict=self.strict)
         _ = fleet.author
         return fleet
 
