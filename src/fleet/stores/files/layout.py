@@ -61,23 +61,32 @@ class Layout:
             BadHome: another format, or records without the file that says which.
             NotAllowed: a symlink stands in its place.
         """
-        try:
-            found = disk.read_all(f"{self.root}/{FORMAT_FILE}", _MAX_FORMAT)
-        except FileNotFoundError:
-            if disk.check_folder(self.root) and self._holds_records():
+        text = self._format()
+        if text is None and disk.check_folder(self.root) and self._holds_records():
+            # FORMAT comes before any record: another process may have made both as we looked.
+            text = self._format()
+            if text is None:
                 raise BadHome(
                     f"{self.root} holds records, but no file {FORMAT_FILE}",
                     f"restore it from a backup; it holds the line: {FORMAT}",
-                ) from None
+                )
+        if text is None:
             return
         disk.check_folder(self.root)
-        text = found.decode(errors="replace").strip()
         if text != FORMAT:
             raise BadHome(
                 f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
                 "use the fleet that wrote it, or migrate it",
             )
         self._made = disk.check_folder(self.locks)
+
+    def _format(self) -> str | None:
+        """What the file FORMAT says, None when there is none."""
+        try:
+            found = disk.read_all(f"{self.root}/{FORMAT_FILE}", _MAX_FORMAT)
+        except FileNotFoundError:
+            return None
+        return found.decode(errors="replace").strip()
 
     def _holds_records(self) -> bool:
         return any(
@@ -94,6 +103,9 @@ class Layout:
             os.chmod(self.root, 0o700)
         for name in (*KINDS, "locks"):
             disk.make_folder(f"{self.root}/{name}")
+        # Folders that a cache, or a process that was killed, has made were never synced.
+        disk.sync_folder(self.home)
+        disk.sync_folder(self.root)
         path = f"{self.root}/{FORMAT_FILE}"
         disk.replace(path, f"{FORMAT}\n".encode(), temporary=disk.own_temporary(path))
         disk.sync_folder(self.root)

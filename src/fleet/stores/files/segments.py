@@ -16,6 +16,7 @@ SUFFIX = ".jsonl"
 _DIGITS = 20
 _TAIL = 8 << 10  # bytes that hold the last line nearly always
 _NEAR = 16 << 10  # bytes that are read through rather than bisected
+_PEEK = 2 << 10  # bytes that hold the next whole line mostly
 _FIRST, _LARGEST = 16 << 10, 1 << 20  # bytes of the first and of later chunks
 
 
@@ -118,8 +119,11 @@ def place_after(fd: int, size: int, seq: int, first: int) -> tuple[int, int]:
     number above `seq`, damaged lines aside.
     """
     low, low_seq, high = 0, first - 1, size
+    step = _NEAR
     while high - low > _NEAR:
-        middle = (low + high) // 2
+        # Most readers stand near the end: look there first, then in growing steps, then by halves.
+        middle = max((low + high) // 2, high - step)
+        step *= 8
         found = _first_good(fd, middle, high)
         if found is None or found[0] > seq:
             high = middle
@@ -131,7 +135,7 @@ def place_after(fd: int, size: int, seq: int, first: int) -> tuple[int, int]:
 def _first_good(fd: int, start: int, stop: int) -> tuple[int, int] | None:
     """(number, offset after it) of the first good line that begins in (`start`, `stop`)."""
     begun = False  # the first line found is the rest of one that began before `start`
-    for offset, data in chunks(fd, start, stop, block=_TAIL):
+    for offset, data in chunks(fd, start, stop, block=_PEEK):
         after = offset
         for line in data.split(b"\n")[:-1] if data else ():
             after += len(line) + 1
