@@ -186,7 +186,7 @@ def test_a_terminal_gets_words_a_pipe_the_reference(home: Path, fleet: Fleet) ->
 
 def test_the_next_reader_is_named_when_the_runner_left_word(home: Path, fleet: Fleet) -> None:
     """A post inside a run ends with the member that is due next, as the runner's cache says."""
-    from fleet.cli.reader import CACHE
+    from fleet.places import NEXT_DUE
     from fleet.wiring import open_fleet
 
     now = time.time()
@@ -196,7 +196,7 @@ def test_the_next_reader_is_named_when_the_runner_left_word(home: Path, fleet: F
         "outreach": [now + 60, "06:01"],
         "gone": [now + 5, "06:00"],
     }
-    open_fleet(home, env={}).cache.save(CACHE, json.dumps(due).encode())
+    open_fleet(home, env={}).cache.save(NEXT_DUE, json.dumps(due).encode())
     leader, follower = pty.openpty()
 
     subprocess.run(

@@ -6,9 +6,7 @@ Computing due slots is too heavy for a post, so this reads what the runner left 
 import json
 
 from fleet.cli.session import Session
-
-CACHE = "next-due"
-"""Name in the cache: JSON, agent -> [seconds since the epoch of its next due slot, "06:10"]."""
+from fleet.places import NEXT_DUE
 
 
 def next_reader(session: Session, channel: str) -> str:
@@ -18,7 +16,7 @@ def next_reader(session: Session, channel: str) -> str:
     now = fleet.store.now().wall
     due = [
         (at, agent, clock)
-        for agent, (at, clock) in json.loads(fleet.cache.load(CACHE) or b"{}").items()
+        for agent, (at, clock) in json.loads(fleet.cache.load(NEXT_DUE) or b"{}").items()
         if at > now and agent in agents and agent != fleet.author.name
         if channel in agents[agent].channels
     ]

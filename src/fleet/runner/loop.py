@@ -4,6 +4,7 @@ APScheduler rings the bell; what is due is read from the watermarks, so a bell t
 loses nothing. A pass does three things: settle what ended, decide what is due, launch what may.
 """
 
+import json
 import os
 import select
 import signal
@@ -20,6 +21,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from fleet.config.model import Agent
 from fleet.errors import Held, NotStarted, TryAgain, Unknown
+from fleet.places import NEXT_DUE
 from fleet.records import new_id
 from fleet.runner import launch, lead, settle
 from fleet.runner.decide import START, Decision, Situation, Slot, decide
@@ -81,6 +83,7 @@ class Runner:
         self._running: dict[str, Live] = {}  # by agent
         self._waiting: set[str] = set()  # agents with open slots
         self._due: dict[str, datetime | None] = {}
+        self._published: dict[str, datetime | None] = {}
         self._stopping = False
         self._draining = False
         self._bell, self._ring_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -207,6 +210,7 @@ class Runner:
             if agent.enabled and agent.schedule and self._is_due(agent, now):
                 ready += self._decide(agent, now)
         ready.sort(key=lambda pair: (RANK[pair[0].priority], pair[1].slot.due))
+        self._publish()
         for agent, decision in ready:
             if self._stopping or not self._launch(agent, decision):
                 break  # told to stop, or no place under the cap: the rest waits in its order
@@ -241,6 +245,7 @@ class Runner:
             if not slot.run:
                 free.append(slot)
             elif self._on_record(slot.run):
+                self._fleet.runs.sync(agent.id)
                 slots.started(agent.id, slot, slot.run)
             else:
                 slots.give_back(agent.id, slot)
@@ -332,6 +337,18 @@ class Runner:
                 coalesce=True,
                 max_instances=1,
             )
+
+    def _publish(self) -> None:
+        """Leave what is due next for whoever posts: who will read it, and when."""
+        if self._due == self._published:
+            return
+        self._published = dict(self._due)
+        local = {
+            agent: [due.timestamp(), due.astimezone(self._zone()).strftime("%H:%M")]
+            for agent, due in self._due.items()
+            if due is not None
+        }
+        self._fleet.cache.save(NEXT_DUE, json.dumps(local).encode())
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._fleet.store.now().wall, UTC)
