@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from conftest import Fleet, Write
+from fleet.identity import SYSTEM
+from fleet.wiring import open_fleet
 
 DEADLINE = 30.0  # seconds that a test waits for a process
 
@@ -223,3 +225,24 @@ def test_a_broken_home_can_still_be_watched_and_stopped(worker: Path, fleet: Fle
         assert "outreach.yaml" in done.stderr
     for words in (["up"], ["next"], ["run", "reply-handler"], ["post", "strategy", "hi"]):
         assert fleet(*words).returncode == 7, words
+
+
+def test_runs_can_be_asked_for_a_time(home: Path, fleet: Fleet) -> None:
+    """`--since` and `--until` bound the runs by their start, and `--limit` counts what is left."""
+    runs = open_fleet(home, env={}).runs
+    for number in range(3):
+        runs.start(
+            SYSTEM, "outreach", f"019b2e00-0000-7000-8000-00000000000{number}", slot="hand:x"
+        )
+
+    assert len(fleet("runs", "--since", "1h", "--json").stdout.splitlines()) == 3
+    assert len(fleet("runs", "--since", "1h", "--limit", "2", "--json").stdout.splitlines()) == 2
+    assert fleet("runs", "--until", "1h", "--json").stdout == ""
+    assert fleet("runs", "--since", "soon").returncode == 2
+
+
+def test_next_stops_at_its_limit(home: Path, fleet: Fleet) -> None:
+    """The slots come in order, and at most as many as asked for."""
+    whole = fleet("next", "--days", "2").stdout.splitlines()
+
+    assert fleet("next", "--days", "2", "--limit", "3").stdout.splitlines() == whole[:3]

@@ -98,16 +98,20 @@ def release_command(session: Session, *, key: str, completed: bool, as_json: boo
 @command("claims", examples=["fleet claims", "fleet claims --history lead:sarah@acme.com"])
 @click.argument("prefix", required=False, default="")
 @click.option("--history", metavar="KEY", help="Who held this key, and when.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
 @AS_JSON
 @pass_session
-def claims_command(session: Session, *, prefix: str, history: str | None, as_json: bool) -> None:
+def claims_command(
+    session: Session, *, prefix: str, history: str | None, limit: int | None, as_json: bool
+) -> None:
     """Live claims, or those whose key begins with PREFIX."""
     claims = session.fleet.claims
     _ = session.fleet.author
     if history is not None:
-        _say_history(session, claims.history(argument(history)), as_json=as_json)
+        records = claims.history(argument(history))
+        _say_history(session, records[-limit:] if limit else records, as_json=as_json)
         return
-    live = claims.live(argument(prefix))
+    live = claims.live(argument(prefix))[:limit]
     if as_json:
         for claim in live:
             say_json(_json(claim))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import command
+from fleet.cli.grammar import command, moment
 from fleet.cli.output import Item, flush, local, say, say_items, say_json, table
 from fleet.cli.runner import require_agent
 from fleet.cli.session import Session, pass_session
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 ITEMS = 50
+EVERY = 1_000_000  # runs looked through for a time
 CHUNK = 1 << 16
 LOOK_EVERY = 0.2  # seconds between two looks at a file that grows
 
@@ -24,13 +25,32 @@ LOOK_EVERY = 0.2  # seconds between two looks at a file that grows
 @command("runs", examples=["fleet runs outreach", "fleet runs --json --limit 5"])
 @click.argument("agent", required=False)
 @click.option("--limit", type=click.IntRange(min=1), default=ITEMS, help="At most so many (50).")
+@click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
+@click.option("--until", metavar="WHEN", help="As --since.")
 @AS_JSON
 @pass_session
-def runs_command(session: Session, *, agent: str | None, limit: int, as_json: bool) -> None:
+def runs_command(
+    session: Session,
+    *,
+    agent: str | None,
+    limit: int,
+    since: str | None,
+    until: str | None,
+    as_json: bool,
+) -> None:
     """Runs, newest first, with their outcome, cost and report."""
     if agent is not None:
         require_agent(session, agent)
-    runs = session.fleet.runs.list(agent, limit)
+    from fleet.records import wall_of
+
+    first, last = moment(session, since, "--since"), moment(session, until, "--until")
+    many = limit if first is last is None else EVERY
+    runs = [
+        run
+        for run in session.fleet.runs.list(agent, many)
+        if (first is None or wall_of(run.started) >= first)
+        and (last is None or wall_of(run.started) <= last)
+    ][:limit]
     if as_json:
         for run in runs:
             say_json(run.as_json())

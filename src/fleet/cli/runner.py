@@ -1,5 +1,7 @@
 """The runner from the command line: up, stop, status, next, run, pause, resume, halt."""
 
+from itertools import islice
+
 import click
 
 from fleet.cli.grammar import command, moment_of
@@ -63,15 +65,18 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
     help="So far ahead (1).",
 )
 @click.option("--from", "start", metavar="TIME", default="now", help="03:00, a date, an instant.")
+@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
 @AS_JSON
 @pass_session
-def next_command(session: Session, *, days: float, start: str, as_json: bool) -> None:
+def next_command(
+    session: Session, *, days: float, start: str, limit: int | None, as_json: bool
+) -> None:
     """Slots that come due, in order, in the home's time zone."""
     from fleet.status import upcoming
 
     fleet = session.fleet
     begin = moment_of(session, start, "--from")
-    slots = list(upcoming(fleet.config, fleet.controls, begin, days))
+    slots = list(islice(upcoming(fleet.config, fleet.controls, begin, days), limit))
     if as_json:
         for slot in slots:
             say_json(slot)
