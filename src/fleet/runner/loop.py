@@ -106,7 +106,9 @@ class Runner:
                 last = self._stopping
                 self._pass()
                 if last and all(is_over(self._fleet, live) for live in self._running.values()):
-                    return  # what could not be recorded (a full disk), the next start records
+                    with suppress(TryAgain):  # what a full disk refuses the next start records
+                        self._reap()
+                    return
                 self._wait()
         finally:
             self._clock.shutdown(wait=False)
@@ -307,10 +309,11 @@ class Runner:
             attempt=slot.attempt,
             caught_up=decision.caught_up,
         )
+        if live:  # before anything that may be refused: it is ours to watch
+            self._running[agent.id] = live
         slots.started(agent.id, slot, run)
         self._waiting.discard(agent.id)
         if live:
-            self._running[agent.id] = live
             self._echo(f"{agent.id} started {run}" + (" (catch-up)" if decision.caught_up else ""))
         else:
             self._echo(f"{agent.id} could not be prepared: see fleet runs {agent.id}")
