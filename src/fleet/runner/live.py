@@ -1,6 +1,7 @@
 """A run's keeper as others see it: whether it lives, how it is told to stop. It judges nothing."""
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -41,33 +42,53 @@ def is_over(fleet: Fleet, live: Live) -> bool:
 def keeper_alive(folder: Path, run: str) -> bool:
     """Whether the keeper of `run` lives: pid, start time and boot as it wrote them.
 
-    One that was launched an instant ago and has not written them yet is given time.
+    A run that is on record before its keeper is: while its launcher lives it counts as alive, and
+    a keeper that has started and has not written them yet is given time.
     """
     deadline = time.monotonic() + KEEPER_STARTS
-    while not (alive := read_json(folder / "alive.json")):
-        starting = not (folder / "exit.json").exists() and processes.with_run_id(run)
-        if not starting or time.monotonic() > deadline:
+    while "pid" not in (alive := read_json(folder / "alive.json")):
+        if (folder / "exit.json").exists():
+            return False
+        if _lives(alive.get("launcher")):
+            return True
+        if not processes.with_run_id(run) or time.monotonic() > deadline:
             return False
         time.sleep(0.05)
-    return processes.is_alive(whole(alive["pid"]), whole(alive["start"]), str(alive["boot"]))
+    return _lives(alive)
+
+
+def launching() -> Body:
+    """What `alive.json` says until the keeper replaces it: this process is about to start one."""
+    pid = os.getpid()
+    start, boot = processes.start_time(pid), processes.boot_id()
+    return {"launcher": {"pid": pid, "start": start, "boot": boot}}
 
 
 def stop_keeper(fleet: Fleet, run: str) -> bool:
     """Tell the run's keeper to stop it; False when there is none."""
     folder = fleet.config.run_folder(run)
-    if not keeper_alive(folder, run):
-        return False
-    alive = read_json(folder / "alive.json")
-    return processes.send(
-        whole(alive["pid"]), whole(alive["start"]), str(alive["boot"]), signal.SIGTERM
-    )
+    deadline = time.monotonic() + KEEPER_STARTS
+    while keeper_alive(folder, run) and time.monotonic() < deadline:
+        alive = read_json(folder / "alive.json")
+        if "pid" in alive:
+            return processes.send(*_who(alive), signal.SIGTERM)
+        time.sleep(0.05)  # it is being launched
+    return False
+
+
+def _lives(said: object) -> bool:
+    return isinstance(said, dict) and processes.is_alive(*_who(said))
+
+
+def _who(said: Body) -> tuple[int, int, str]:
+    return whole(said.get("pid")), whole(said.get("start")), str(said.get("boot"))
 
 
 def read_json(path: Path) -> Body:
-    """The object in a run folder's file; empty when it is not there, or not whole."""
+    """The object in a run folder's file; empty when there is no such file, or it is not whole."""
     try:
         value = json.loads(path.read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, IsADirectoryError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
 
