@@ -1,6 +1,5 @@
 """Who writes in tests of the bus and the channels, and the small fleet they belong to."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from fleet.config.model import Agent, Channel, HomeConfig, Limits
@@ -42,4 +41,4 @@ CONFIG = HomeConfig(
 
 def limited(**limits: int) -> HomeConfig:
     """The fleet with other limits."""
-    return replace(CONFIG, limits=replace(Limits(), **limits))
+    return CONFIG._replace(limits=Limits()._replace(**limits))

@@ -1,6 +1,5 @@
 """A bus over the memory store, with the small fleet's types and a clock of its own."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from clocks import FakeClock
@@ -27,7 +26,7 @@ class Rig:
     def opened(self, config: HomeConfig) -> Bus:
         """Another bus over the same store."""
         registry = Registry(self.root, self.cache)
-        return Bus(self.store, self.cache, replace(config, root=self.root), registry, self.cursors)
+        return Bus(self.store, self.cache, config._replace(root=self.root), registry, self.cursors)
 
     def contact(self, number: int = 0, *, to: str | None = None) -> Record:
         """One `contact-made` of the run of outreach's neighbour."""

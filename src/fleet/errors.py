@@ -25,7 +25,7 @@ A message is one line: what happened, to what; `fix` says what to do.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class FleetError(Exception):
@@ -81,8 +81,7 @@ class Held(FleetError):
         self.until = until
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One fault or remark of `check`, `verify` or `doctor`.
 
     Attributes:

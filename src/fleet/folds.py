@@ -6,8 +6,7 @@ stands on, and only the records after it are stepped over. Deleting a cache chan
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from fleet.logs import holds
 from fleet.ports import Cache, Store, first_kept, read_kept
@@ -19,8 +18,7 @@ SAVE_EVERY = 64  # records a fold moves before its cache is written again
 _CHUNK = 1000  # records held in memory at once
 
 
-@dataclass(frozen=True, slots=True)
-class Folded(Generic[S]):
+class Folded(NamedTuple, Generic[S]):
     """A fold's value.
 
     Attributes:

@@ -6,9 +6,8 @@ another process's environment: identity is tamper-evident there, not tamper-proo
 
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from fleet.errors import Conflict, NotAllowed, Unknown
 from fleet.places import safe_name
@@ -24,8 +23,7 @@ _TRIES = 50
 _END_HERE = "end this run: the next one gets its own token"
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(NamedTuple):
     """Who writes a record, decided by `resolve` and carried into every use-case.
 
     Attributes:

@@ -5,8 +5,7 @@ Standard library only and no I/O: this module says what a record is, not where i
 
 import os
 import time
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Body: TypeAlias = dict[str, object]
 """One JSON object: what a record or a document says."""
@@ -18,8 +17,7 @@ MAX_KEY = 200  # bytes of a caller's idempotency key
 RESERVED = frozenset({"v", "seq", "id", "at", "key", "crc"})  # a body must not use these names
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(NamedTuple):
     """A moment as a store sees it.
 
     Attributes:
@@ -33,8 +31,7 @@ class Instant:
     uptime: float
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A record before it has a number.
 
     Attributes:
@@ -51,8 +48,7 @@ class Draft:
     same: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A stored record; `ref` is the short name that people and agents type.
 
     Attributes:
@@ -86,16 +82,14 @@ def ref_of(stream: str, seq: int) -> str:
     return f"{stream.rpartition('/')[2]}#{seq}"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """How far a lane has come: the number of the last record it passed, and that record's crc."""
 
     seq: int
     crc: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(NamedTuple):
     """A line that could not be decoded: skipped, counted, reported, never hiding its neighbours."""
 
     stream: str
@@ -104,8 +98,7 @@ class Damage:
     what: str
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What one read returned.
 
     Attributes:
@@ -119,15 +112,14 @@ class Batch:
     damage: tuple[Damage, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sieve:
+class Sieve(NamedTuple):
     """A test on the bytes of a line that comes before parsing; what it lets through is exact.
 
     A record passes when every name of `any_of` that is given holds one of the values:
     `Sieve({"type": {"pricing-change"}, "to_agent": {None}})`. Values are text or None (JSON null).
     """
 
-    any_of: dict[str, frozenset[str | None]] = field(default_factory=dict)
+    any_of: dict[str, frozenset[str | None]]
 
     def passes(self, body: Body) -> bool:
         """Whether the decoded `body` passes: the exact test behind the byte test."""
@@ -152,8 +144,7 @@ def is_live(claim: Body | None, now: Instant) -> bool:
     return isinstance(until, (int, float)) and at < until
 
 
-@dataclass(frozen=True, slots=True)
-class HeldBy:
+class HeldBy(NamedTuple):
     """Permits a write only while the claim on `key` is live and carries this fencing `token`."""
 
     key: str
@@ -164,8 +155,7 @@ class HeldBy:
         return is_live(claim, now) and claim is not None and claim.get("token") == self.token
 
 
-@dataclass(frozen=True, slots=True)
-class NotHeldByOther:
+class NotHeldByOther(NamedTuple):
     """Permits a write while `key` is free or held by `holder` itself."""
 
     key: str

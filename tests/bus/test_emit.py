@@ -1,7 +1,6 @@
 """What an event must be to get into the log, and what refuses it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -191,7 +190,7 @@ def test_a_type_that_claims_is_guarded(rig: Rig) -> None:
         asked.append(key)
         return NotHeldByOther(key, author.name)
 
-    config = replace(CONFIG, root=rig.root)
+    config = CONFIG._replace(root=rig.root)
     bus = Bus(rig.store, rig.cache, config, Registry(rig.root, rig.cache), rig.cursors, permit)
     lead: dict[str, object] = {"email": "a@b", "method": "email"}
     bus.emit(in_run("outreach"), "contact-made", lead)

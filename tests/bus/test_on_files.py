@@ -2,7 +2,6 @@
 
 import shutil
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,7 @@ class Files:
     def bus(self) -> Bus:
         """The bus as the next process opens it."""
         cache = FilesCache(self.state / "cache")
-        config = replace(CONFIG, root=self.home)
+        config = CONFIG._replace(root=self.home)
         store = self.store
         return Bus(store, cache, config, Registry(self.home, cache), Cursors(store))
 

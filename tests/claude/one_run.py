@@ -7,7 +7,6 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -54,7 +53,7 @@ class OneRun:
         self.config = HomeConfig(root, "v1", claude=Claude(path=str(cli)))
         self.folder = self.config.run_folder(self.id)
         who = Agent(agent, f"agents/{agent}.yaml", "d", "p.md.j2", self.work, timeout=60)
-        who = replace(who, **said)
+        who = who._replace(**said)
         made = plan(
             who,
             self.config,

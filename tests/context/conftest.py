@@ -1,7 +1,6 @@
 """A small home with everything a context reads, over the memory store and a clock of its own."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ class World:
 
     def agent(self, name: str = "outreach", **changes: Any) -> Agent:
         """An agent of the home, with changes."""
-        return replace(self.config.agents[name], **changes)
+        return self.config.agents[name]._replace(**changes)
 
     def sources(self) -> Sources:
         """Everything a context reads."""

@@ -1,7 +1,6 @@
 """Sections keep their tokens, and say what they leave out and how to see it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,7 +53,7 @@ def test_awareness_is_always_under_500_tokens(world: Any, section: Text) -> None
 def test_awareness_says_how_others_fared(world: Any, section: Text) -> None:
     """Vitals, and for each collaborator outcome, age and report; who never ran is said so."""
     vital = Vital("Replies (24h)", "reply-received", 86400.0)
-    world.config = replace(world.config, vitals=(vital,))
+    world.config = world.config._replace(vitals=(vital,))
     world.reply()
     world.run(agent="reply-handler", text="processed 12 replies")
     world.clock.advance(7200)

@@ -160,7 +160,7 @@ def test_a_sieve_is_exact_behind_its_byte_test(store: Store) -> None:
     assert passing(Sieve({"type": frozenset({"a"}), "to_agent": frozenset({None})})) == [2]
     assert passing(Sieve({"type": frozenset({'q"uote'})})) == [4]
     assert passing(Sieve({"to_agent": frozenset({"other", None})})) == [1, 2, 3, 4]
-    assert passing(Sieve()) == [1, 2, 3, 4]
+    assert passing(Sieve({})) == [1, 2, 3, 4]
 
 
 def test_ten_thousand_foreign_records_do_not_hide_one(store: Store) -> None:

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ def make(tmp_path: Path) -> Make:
         agent = Agent("outreach", "agents/outreach.yaml", "d", "p.md.j2", root / "work/outreach")
         config = HomeConfig(root, "v1", claude=claude or Claude())
         return plan(
-            replace(agent, **said),
+            agent._replace(**said),
             config,
             run=RUN,
             folder=config.run_folder(RUN),

@@ -1,6 +1,6 @@
 """What an event's record holds, whom it is for, and what waits; no log is read or written here."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.errors import Unknown
@@ -12,8 +12,7 @@ COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or mo
 _DIGITS = 18  # of a number, far above any log's
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(NamedTuple):
     """What waits for one agent, cut to a limit.
 
     Attributes:

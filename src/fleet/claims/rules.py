@@ -7,7 +7,7 @@ taken_at, completed, last, changed_at}`: `holder` None when it was released, `co
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fleet.errors import Held, NotAllowed
 from fleet.identity import Author
@@ -18,8 +18,7 @@ DEFAULT_TTL = 1800.0  # seconds, outside of a run
 _NOTE_SHOWN = 100  # characters
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A live claim.
 
     Attributes:
@@ -41,8 +40,7 @@ class Claim:
     keep: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What somebody asks for: to hold `key` for `lasts` seconds from now.
 
     `own_run_only` is for fleet's own keys: there the same agent in another run is another one.

@@ -128,13 +128,11 @@ def _bad_home(root: Path, faults: list[Finding]) -> BadHome:
 
 
 def _with_warning(last: HomeConfig, faults: list[Finding]) -> HomeConfig:
-    from dataclasses import replace
-
     more = f" (and {len(faults) - 1} more: fleet check)" if len(faults) > 1 else ""
-    return replace(last, warning=f"the last good config is in force: {faults[0]}{more}")
+    return last._replace(warning=f"the last good config is in force: {faults[0]}{more}")
 
 
-# The bytes: a head that must fit, then marshal's. A Path, a tuple, a dict or a dataclass becomes a
+# The bytes: a head that must fit, then marshal's. A Path, a tuple, a dict or a shape becomes a
 # tuple that begins with its kind; texts, numbers, None and frozensets of texts stay themselves.
 
 
@@ -159,8 +157,7 @@ def _unpack(data: bytes | None, root: Path) -> tuple[HomeConfig, tuple[Stamp, ..
 
 def _packed(value: Any) -> Packed:
     if type(value) in _SHAPES:
-        fields = tuple(_packed(getattr(value, name)) for name in type(value).__slots__)
-        return (_SHAPES.index(type(value)), *fields)
+        return (_SHAPES.index(type(value)), *map(_packed, value))
     if isinstance(value, Path):
         return (_PATH, str(value))
     if isinstance(value, tuple):

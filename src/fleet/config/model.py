@@ -1,15 +1,17 @@
 """What a valid home says, resolved: every default applied, every unit a number.
 
-Plain frozen dataclasses that the whole program reads; how the operator's YAML becomes them is
-`config.files` (pydantic, checked) and `config.compiled` (the cache that the hot path loads).
+Named tuples that the whole program reads, since every command pays .5 ms for each dataclass; how
+the operator's YAML becomes them is `config.files` (pydantic, checked) and `config.compiled` (the
+cache that the hot path loads).
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+_NONE: Final[dict[str, Any]] = {}  # shared by all that say nothing; a config is never changed
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Dollars; None means no limit of this kind."""
 
     per_day: float | None = None
@@ -17,16 +19,14 @@ class Budget:
     tokens_per_day: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claude:
+class Claude(NamedTuple):
     """The CLI: `path` a name on PATH or a file, `env_file` a 0600 file with a key or token."""
 
     path: str = "claude"
     env_file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Fleet-wide limits; `min_free` in bytes."""
 
     posts_per_run: int = 60
@@ -36,25 +36,22 @@ class Limits:
     min_free: int = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Vital:
+class Vital(NamedTuple):
     """A line at the top of everybody's awareness: how many events of type `count` in `window` s."""
 
     label: str
-    count: str
+    count: str  # type: ignore[assignment]  # a tuple's own count is not needed
     window: float
 
 
-@dataclass(frozen=True, slots=True)
-class Heartbeat:
+class Heartbeat(NamedTuple):
     """Run `run` (argv) every `every` seconds while the runner is well."""
 
     every: float
     run: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """One schedule entry: a crontab(5) expression, or a fixed grid from the epoch.
 
     Exactly one of `cron` and `every` is set; the grid has a slot each `every` seconds, shifted by
@@ -66,8 +63,7 @@ class Schedule:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class WakeOn:
+class WakeOn(NamedTuple):
     """Which events wake an agent besides its schedule; `cooldown` in seconds."""
 
     types: tuple[str, ...] = ()
@@ -75,16 +71,14 @@ class WakeOn:
     cooldown: float = 600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
+class Retries(NamedTuple):
     """How often a run with one of these outcomes is tried again."""
 
     max: int = 2
     on: tuple[str, ...] = ("overloaded", "launch_failed")
 
 
-@dataclass(frozen=True, slots=True)
-class Expectation:
+class Expectation(NamedTuple):
     """One thing a run must leave behind: an event of a type, a file by glob, or a post."""
 
     event: str | None = None
@@ -92,32 +86,28 @@ class Expectation:
     post: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Expects:
+class Expects(NamedTuple):
     """`any_of` (at least one) and `all_of` (every one); empty tuples ask nothing."""
 
     any_of: tuple[Expectation, ...] = ()
     all_of: tuple[Expectation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SectionBudget:
+class SectionBudget(NamedTuple):
     """The operator's bounds for one section; None leaves fleet's own."""
 
     max_items: int | None = None
     max_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ContextBudget:
+class ContextBudget(NamedTuple):
     """`max_tokens` for all sections together, and bounds by section name."""
 
     max_tokens: int = 6000
-    sections: dict[str, SectionBudget] = field(default_factory=dict)
+    sections: dict[str, SectionBudget] = _NONE
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(NamedTuple):
     """A named worker. Times in seconds, money in dollars, `cwd` absolute.
 
     `schedule` empty: only by hand or by `wake_on`. `quiet` is (from, to) in minutes of the local
@@ -142,13 +132,13 @@ class Agent:
     allowed_tools: tuple[str, ...] = ("Bash(fleet *)",)
     may_run: tuple[str, ...] = ()
     env_pass: tuple[str, ...] = ()
-    env_set: dict[str, str] = field(default_factory=dict)
+    env_set: dict[str, str] = _NONE
     timeout: float = 1200.0
     idle_timeout: float = 600.0
     grace: float = 10.0
-    retries: Retries = field(default_factory=Retries)
+    retries: Retries = Retries()
     rerun_if_lost: bool = False
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = Budget()
     max_runs_per_day: int | None = None
     priority: str = "normal"
     catch_up: float = 1800.0
@@ -156,7 +146,7 @@ class Agent:
     quiet: tuple[int, int] | None = None
     wake_on: WakeOn | None = None
     gate: tuple[str, ...] = ()
-    expects: Expects = field(default_factory=Expects)
+    expects: Expects = Expects()
     collaborators: tuple[str, ...] = ()
     interests: tuple[str, ...] = ()
     channels: tuple[str, ...] = ()
@@ -164,14 +154,13 @@ class Agent:
     metrics: bool = False
     knowledge: str = "read"
     mode: str = "live"
-    context: ContextBudget = field(default_factory=ContextBudget)
+    context: ContextBudget = ContextBudget()
     runs_on: tuple[str, ...] = ()
     enabled: bool = True
     account: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(NamedTuple):
     """A talkspace; `members` None means all. `keep` messages stay in the digest's reach."""
 
     id: str
@@ -187,8 +176,7 @@ class Channel:
         return self.members is None or agent in self.members
 
 
-@dataclass(frozen=True, slots=True)
-class HomeConfig:
+class HomeConfig(NamedTuple):
     """Everything the operator's files say.
 
     Attributes:
@@ -205,18 +193,18 @@ class HomeConfig:
     store: str = "files"
     paused: bool = False
     concurrency: int = 4
-    budget: Budget = field(default_factory=Budget)
-    claude: Claude = field(default_factory=Claude)
-    accounts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    budget: Budget = Budget()
+    claude: Claude = Claude()
+    accounts: dict[str, tuple[str, ...]] = _NONE
     vitals: tuple[Vital, ...] = ()
     hive: str = ""
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
     retention_age: float = 90 * 86400.0
     retention_bytes: int = 2 << 30
     on_alert: tuple[str, ...] = ()
     heartbeat: Heartbeat | None = None
-    agents: dict[str, Agent] = field(default_factory=dict)
-    channels: dict[str, Channel] = field(default_factory=dict)
+    agents: dict[str, Agent] = _NONE
+    channels: dict[str, Channel] = _NONE
     types: tuple[str, ...] = ()
     warning: str = ""
 

@@ -6,9 +6,8 @@ loaded) and a marshalled tuple. Whoever loads one has made sure that the file is
 
 import marshal
 import sys
-from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 from fleet import __version__
 from fleet.schemas.files import Print
@@ -16,7 +15,7 @@ from fleet.schemas.files import Print
 MARK = f"fleet-type 2 {__version__} {sys.implementation.cache_tag} {sys.hexversion}\n".encode()
 
 
-class Misfit(Exception):  # noqa: N818 - it is a verdict; jsonschema words the fault
+class Misfit(Exception):
     """A payload is refused by generated code."""
 
 
@@ -27,8 +26,7 @@ _NAMES = {  # what generated code would import: fastjsonschema's start costs 2.7
 }
 
 
-@dataclass(frozen=True, slots=True)
-class EventType:
+class EventType(NamedTuple):
     """A kind of event, as its file in `schemas/` says.
 
     Attributes:
@@ -60,8 +58,7 @@ class EventType:
         return schema if isinstance(schema, dict) else {}
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A compiled event type.
 
     Attributes:

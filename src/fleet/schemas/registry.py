@@ -5,7 +5,6 @@ are not touched by it.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from fleet.errors import BadHome, Finding, Rejected, Unknown
@@ -118,8 +117,8 @@ class Registry:
             data = files.read(path)
             young = files.is_young(seen)
             if known is not None and data == known.type.text.encode():
-                kind = replace(known.type, warning="")
-                fresh = replace(known, seen=seen, young=young, type=kind)
+                kind = known.type._replace(warning="")
+                fresh = known._replace(seen=seen, young=young, type=kind)
             else:
                 from fleet.schemas.compiling import compile_type
 
@@ -128,7 +127,7 @@ class Registry:
             if known is None:
                 raise
             warning = f"{fault}; the last good form is used"
-            return replace(known, young=True, type=replace(known.type, warning=warning))
+            return known._replace(young=True, type=known.type._replace(warning=warning))
         if known is None or (known.seen, known.young) != (seen, young):
             self._cache.save(_cached(name), encode(fresh))
         return fresh

@@ -3,8 +3,7 @@
 It counts; whether a post is refused because of it is decided where the post is made.
 """
 
-from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from fleet.folds import fold
 from fleet.ports import Cache, Store, read_kept
@@ -35,8 +34,7 @@ class _State(TypedDict):
     threads: dict[str, _Turns]
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What the fold of one channel says."""
 
     state: _State

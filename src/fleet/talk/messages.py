@@ -1,7 +1,6 @@
 """A message as people and agents see it, and the records it is made of; nothing is read here."""
 
-from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from fleet.errors import Rejected, Unknown
 from fleet.records import Body, Place, Record, ref_of
@@ -19,8 +18,7 @@ class Reaction(TypedDict):
     at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A text in a channel.
 
     Attributes:
@@ -51,8 +49,7 @@ class Message:
         return f"{self.channel}#{self.seq}"
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(NamedTuple):
     """What an agent is told of a channel.
 
     Attributes:
