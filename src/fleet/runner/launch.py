@@ -21,7 +21,7 @@ from fleet.identity import SYSTEM, Author
 from fleet.records import Body, new_id
 from fleet.runner import settle
 from fleet.runner.launchers import Plan, plan
-from fleet.runner.live import Live, is_over, stop_keeper
+from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
 from fleet.wiring import Fleet
@@ -167,7 +167,11 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     folder = fleet.config.run_folder(run)
     for place in (folder.parent, folder, agent.cwd, *made.folders):
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    own = {"manifest.json": context.manifest, "keeper.json": made.order(run, agent)}
+    own = {
+        "manifest.json": context.manifest,
+        "keeper.json": made.order(run, agent),
+        "alive.json": launching(),  # on record, and not taken for dead before its keeper is there
+    }
     files = {name: json.dumps(value, indent=1).encode() for name, value in own.items()}
     for name, data in (made.files | files).items():
         with _new_file(folder / name) as file:

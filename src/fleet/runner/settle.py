@@ -178,7 +178,7 @@ def _written(agent: Agent, pattern: str, began: float) -> bool:
 
 def _why_killed(folder: Path) -> str:
     alive = read_json(folder / "alive.json")
-    if not alive:
+    if "pid" not in alive:
         return "the runner ended before it was launched"
     if alive.get("boot") != processes.boot_id():
         return "the machine was restarted"
