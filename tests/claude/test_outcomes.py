@@ -1,0 +1,166 @@
+"""How runs of the real CLI end: each row's outcome, exit code, and whether its lanes moved."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from claude.messages_stub import MessagesStub, Turn, bash, fail, say
+from claude.real_fleet import RealFleet, play
+from fleet.cursors import ADDRESSED
+from fleet.runs import Run
+
+pytestmark = pytest.mark.claude
+
+DENIED = bash("touch made")
+DONE = say("Done.")
+FEW = "env: {set: {CLAUDE_CODE_MAX_RETRIES: '1'}}"
+WANTS = "expects: {any_of: [{event: note}]}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One agent: what its model does, lines of its file, and what has to become of its run."""
+
+    outcome: str
+    turns: Sequence[Turn]
+    lines: Sequence[str] = ()
+    reason: str = ""
+    code: int = 8
+    advances: bool = False
+
+
+def good(outcome: str, turns: Sequence[Turn], *lines: str, reason: str = "") -> Row:
+    """A row that is a success."""
+    return Row(outcome, turns, lines, reason, code=0, advances=True)
+
+
+def invalid(message: str) -> Turn:
+    """An answer 400."""
+    return fail(400, "invalid_request_error", message)
+
+
+ROWS = {
+    "ok": good("ok", [DONE]),
+    "denied": Row("ok_with_denials", [DENIED, DONE], reason="Bash(touch made)"),
+    "denied-and-reported": good(
+        "ok_with_denials", [DENIED, bash("fleet report 'no touch here'"), DONE]
+    ),
+    "denied-and-as-expected": good(
+        "ok_with_denials", [DENIED, bash("fleet emit note n=1"), DONE], WANTS
+    ),
+    "denied-and-less-than-expected": Row(
+        "ok_with_denials", [DENIED, DONE], (WANTS,), "left behind none of: event note"
+    ),
+    "less-than-expected": Row("incomplete", [DONE], (WANTS,), "left behind none of: event note"),
+    "idle": good("ok", [bash("fleet report --idle 'no leads'"), DONE], WANTS),
+    "no-answer": Row("empty", [say("")] * 9, reason="no answer"),
+    "bad-request": Row("incomplete", [invalid("scripted")] * 3, reason="400"),
+    "too-long": Row(
+        "prompt_too_long", [fail(400, "invalid_request_error", "prompt is too long")] * 3
+    ),
+    "no-credit": Row("auth", [invalid("Your credit balance is too low to go on")] * 3),
+    "bad-key": Row("auth", [fail(401, "authentication_error")] * 3, (FEW,)),
+    "forbidden": Row("auth", [fail(403, "permission_error")] * 3, reason="403"),
+    "no-such-model": Row("config", [fail(404, "not_found_error")] * 3),
+    "limited": Row(
+        "rate_limited", [fail(429, "rate_limit_error", retry_after="1")] * 3, (FEW,), "429"
+    ),
+    "overloaded": Row("overloaded", [fail(529, "overloaded_error")] * 9, reason="529"),
+    "overloaded-once": good("ok", [fail(529, "overloaded_error"), DONE]),
+    "server-error": Row("overloaded", [fail(500, "api_error")] * 3, (FEW,), "500"),
+    "broken-stream": good("ok", [say("Done.", cut_after=3), DONE, DONE]),
+    "too-many-turns": Row(
+        "max_turns", [bash("fleet channels"), bash("fleet channels"), DONE], ("max_turns: 1",)
+    ),
+    "too-dear": Row(
+        "budget", [bash("fleet channels")] * 9, ("budget: {per_run: 0.0001}",), "budget"
+    ),
+    "unreachable": Row(
+        "overloaded",
+        [],
+        ("env: {set: {ANTHROPIC_BASE_URL: 'http://127.0.0.1:9', CLAUDE_CODE_MAX_RETRIES: '1'}}",),
+    ),
+}
+
+
+FIRST = (
+    *("denied", "denied-and-reported", "denied-and-as-expected", "less-than-expected"),
+    *("bad-request", "bad-key", "limited", "overloaded", "overloaded-once"),
+)
+"""The rows of every test run; the others take their turn in the long proofs."""
+REST = tuple(name for name in ROWS if name not in FIRST)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of one row."""
+
+    code: int
+    stderr: str
+    run: Run
+    moved: bool
+    seen: str
+
+
+def end_all(cli: Path, root: Path, rows: Mapping[str, Row]) -> dict[str, Ended]:
+    """Run all of `rows` by `fleet run`, four at a time."""
+    plays = [play(name, *row.turns) for name, row in rows.items()]
+    with MessagesStub(plays) as server:
+        home = RealFleet(root, cli, server)
+        for name, row in rows.items():
+            home.claude(name, "interests: []", *row.lines)
+        fleet = home.fleet
+        for name in rows:
+            fleet.bus.emit(fleet.author, "note", {"n": f"for {name}"}, to=name)
+        with ThreadPoolExecutor(4) as four:
+            done = list(four.map(lambda name: home.call("run", name), rows))
+    runs = {run.agent: run for run in home.runs()}
+    return {
+        name: Ended(
+            one.returncode,
+            one.stderr,
+            runs[name],
+            moved=fleet.cursors.get(name)[ADDRESSED].seq > 0,
+            seen="\n".join(asked.everything() for asked in home.asked(runs[name].id)),
+        )
+        for name, one in zip(rows, done, strict=True)
+    }
+
+
+def check(row: Row, became: Ended, name: str) -> None:
+    """Outcome, reason, exit code, lanes, and that the model was told what waited."""
+    assert (became.run.outcome, became.code) == (row.outcome, row.code), became
+    assert row.reason in became.run.reason
+    assert became.moved == row.advances
+    assert became.run.events_shown == 1
+    assert f"for {name}" in became.seen or name == "unreachable"
+
+
+@pytest.fixture(scope="module")
+def ended(cli: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """What became of the rows of every test run."""
+    rows = {name: ROWS[name] for name in FIRST}
+    return end_all(cli, tmp_path_factory.mktemp("first") / "home", rows)
+
+
+@pytest.fixture(scope="module")
+def ended_later(cli: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
+    """What became of the others."""
+    rows = {name: ROWS[name] for name in REST}
+    return end_all(cli, tmp_path_factory.mktemp("rest") / "home", rows)
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_run_ends_as_the_table_says(ended: dict[str, Ended], name: str) -> None:
+    """Outcome, reason and exit code are the table's, and lanes move in its rows that advance."""
+    check(ROWS[name], ended[name], name)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", REST)
+def test_another_run_ends_as_the_table_says(ended_later: dict[str, Ended], name: str) -> None:
+    """The same of the rows that are left."""
+    check(ROWS[name], ended_later[name], name)
