@@ -58,9 +58,7 @@ ROWS = {
     "idle": good("ok", [bash("fleet report --idle 'no leads'"), DONE], WANTS),
     "no-answer": Row("empty", [say("")] * 9, reason="no answer"),
     "bad-request": Row("incomplete", [invalid("scripted")] * 3, reason="400"),
-    "too-long": Row(
-        "prompt_too_long", [fail(400, "invalid_request_error", "prompt is too long")] * 3
-    ),
+    "too-long": Row("prompt_too_long", [invalid("prompt is too long")] * 3),
     "no-credit": Row("auth", [invalid("Your credit balance is too low to go on")] * 3),
     "bad-key": Row("auth", [fail(401, "authentication_error")] * 3, (FEW,)),
     "forbidden": Row("auth", [fail(403, "permission_error")] * 3, reason="403"),
