@@ -1,0 +1,77 @@
+"""Links where fleet expects files of its own."""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fleets import Scripted
+
+MINE = b"the operator's own\n"
+PLACES = {
+    "locks/log.events": ("emit", "note", "n=2"),
+    "events/00000000000000000001.jsonl": ("emit", "note", "n=2"),
+    "channels/strategy/00000000000000000001.jsonl": ("post", "strategy", "x"),
+    "claims/lead%3Aa.json": ("claim", "lead:a"),
+    "control/worker.json": ("pause", "worker"),
+    "control/worker.json.tmp": ("pause", "worker"),
+    "locks/runner.lock": ("up",),
+    "locks/runner.lock.holder.tmp": ("up",),
+    "runs/worker/00000000000000000001.jsonl": ("run", "worker"),
+}
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Scripted:
+    """A home in which each of these files was written once."""
+    home = Scripted(tmp_path_factory.mktemp("used") / "home")
+    home.agent("worker", "cat > /dev/null; echo done")
+    for argv in sorted(set(PLACES.values()) - {("up",)}):
+        assert home.call(*argv).returncode == 0
+    home.call("release", "lead:a")
+    return home
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_link_is_refused_and_its_target_is_as_it_was(
+    used: Scripted, tmp_path: Path, place: str, link: Callable[[Path, Path], None]
+) -> None:
+    """B8: a link at the path of a lock, log, document or temporary file changes no byte elsewhere.
+
+    The command says in one line which path it is, and leaves it alone.
+    """
+    home = Scripted(tmp_path / "home")
+    shutil.copytree(used.root, home.root, dirs_exist_ok=True)
+    target, path = tmp_path / "mine.txt", home.root / "state" / place
+    target.write_bytes(MINE)
+    path.unlink(missing_ok=True)
+    link(target, path)
+
+    done = home.call(*PLACES[place])
+
+    assert done.returncode == 5, (done.returncode, done.stdout, done.stderr)
+    assert path.name in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert target.read_bytes() == MINE
+    assert path.samefile(target)
+
+
+@pytest.mark.parametrize("folder", ["", "events", "locks", "control", "channels/strategy"])
+def test_a_linked_folder_is_refused(used: Scripted, tmp_path: Path, folder: str) -> None:
+    """B8: a folder of the state that leads elsewhere is refused, and nothing appears there."""
+    home = Scripted(tmp_path / "home")
+    shutil.copytree(used.root, home.root, dirs_exist_ok=True)
+    elsewhere, path = tmp_path / "elsewhere", home.root / "state" / folder
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    before = {one: one.stat().st_mtime_ns for one in elsewhere.rglob("*")}
+
+    calls = [("emit", "note", "n=2"), ("post", "strategy", "x"), ("pause", "worker")]
+    codes = [home.call(*argv).returncode for argv in calls]
+
+    assert 5 in codes
+    assert set(codes) <= {0, 5}
+    assert {one: one.stat().st_mtime_ns for one in elsewhere.rglob("*")} == before
