@@ -39,6 +39,8 @@ _STRING_TAGS = frozenset({None, "!", "tag:yaml.org,2002:str"})
 _ENTRY = re.compile(r"""\s*((?:-\s+)*)(?>(?:([\w-]+):\s+)?)((?!["'])\S.*?)\s*""")
 _NEEDS_QUOTES = re.compile(r"""[*&!@`%|>]|\{\{|[^\[{].*:(?:\s|$)""")
 _QUOTE_ADVICE = "put quotes round a text that begins with a mark like * @ & ! % { or holds ': '"
+UNMERGED = "the mark of an unfinished merge"
+KEEP_ONE = "keep one of the two versions and remove the marks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ def read(data: bytes, file: str) -> tuple[Document | None, list[Finding]]:
     return Document(file, tree, reader.lines), reader.findings
 
 
-class _Broken(Exception):  # noqa: N818 - it ends the reading of a file, nobody else sees it
+class _Broken(Exception):
     """A fault after which the rest of the file cannot be understood."""
 
     def __init__(self, line: int, what: str, fix: str = "") -> None:
@@ -235,6 +237,8 @@ def line_of(lines: dict[Path, int], path: Path, default: int) -> int:
 
 def _explain(fault: MarkedYAMLError, text: str) -> _Broken:
     """The parser's complaint in one line, at the line where a person has to look."""
+    if merge := merge_mark(text):
+        return _Broken(merge, UNMERGED, KEEP_ONE)
     context = fault.context or ""
     begins_there = "flow" in context or "quoted" in context
     mark = fault.context_mark if begins_there and fault.context_mark else fault.problem_mark
@@ -245,6 +249,12 @@ def _explain(fault: MarkedYAMLError, text: str) -> _Broken:
     if begins_there:
         return _Broken(line, f"not YAML: {problem}", "close it, or put a comma between the parts")
     return _Broken(line, f"not YAML: {problem}", quotes(text, line) or _QUOTE_ADVICE)
+
+
+def merge_mark(text: str) -> int:
+    """The line of the first mark that git leaves where it could not merge, 0 without one."""
+    at = f"\n{text}".find("\n<<<<<<< ")
+    return text.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
 def _problem(fault: MarkedYAMLError, context: str) -> str:

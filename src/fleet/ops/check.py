@@ -9,11 +9,13 @@ from pathlib import Path
 
 from fleet.config.build import build
 from fleet.config.model import Agent, HomeConfig
+from fleet.config.yamltext import KEEP_ONE, UNMERGED, merge_mark
 from fleet.errors import BadHome, Finding, StoreError
 from fleet.ops.inert import inert
 from fleet.places import Places
 from fleet.schemas.check import check_files
 from fleet.strictjson import loads
+from fleet.text import escape
 from fleet.wiring import Fleet, open_fleet
 
 _TEMPLATE_USED = re.compile(r"""\{%-?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
@@ -31,7 +33,7 @@ def check(root: Path) -> list[Finding]:
     built = build(root)
     named = {(found.file, found.line) for found in built.findings}
     schemas = [found for found in check_files(root) if (found.file, found.line) not in named]
-    findings = [*built.findings, *schemas]
+    findings = [*built.findings, *schemas, *_unmerged(root)]
     if built.config and not any(finding.severity == "error" for finding in findings):
         findings += _tried(open_fleet(root, env={}, strict=True))
         findings += lint(built.config)
@@ -70,6 +72,14 @@ def _tried(fleet: Fleet) -> Iterator[Finding]:
         more = f" and {len(agents) - 1} more" if len(agents) > 1 else ""
         fix = f"fleet context {agents[0]} tries it again"
         yield Finding("error", file, int(line), f"{what} (for {agents[0]}{more})", fix)
+
+
+def _unmerged(root: Path) -> Iterator[Finding]:
+    """Templates with the marks of a merge in them: to jinja these are text like any other."""
+    for path in sorted((root / "prompts").glob("**/*.j2")):
+        if path.is_file() and (line := merge_mark(path.read_text("utf-8", "replace"))):
+            name = escape(str(path.relative_to(root)))
+            yield Finding("error", name, line, UNMERGED, KEEP_ONE)
 
 
 def _unheard(config: HomeConfig, active: list[Agent]) -> Iterator[Finding]:

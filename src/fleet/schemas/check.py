@@ -12,6 +12,7 @@ from fleet.schemas.faults import schema_faults
 from fleet.schemas.files import SUFFIX, folder_of, read
 from fleet.schemas.templates import fields_of
 from fleet.strictjson import loads
+from fleet.text import escape
 
 OWN_PREFIXES = ("agent:", "run:", "cap:")
 NO_KEY = ("object", "array", "null")  # types whose values cannot be a part of a claim's key
@@ -30,12 +31,14 @@ def check_files(root: Path) -> list[Finding]:
 
 
 def _check_file(path: Path) -> list[Finding]:
-    place = f"schemas/{path.name}"
+    place = f"schemas/{escape(path.name)}"
     if path.suffix != SUFFIX:
         return [Finding("warning", place, 0, "is not read", f"event types end in {SUFFIX}")]
     if not safe_name(path.stem):
         fix = "use a-z, 0-9, _ and -, beginning with a letter or digit, at most 64 characters"
-        return [Finding("error", place, 0, f"{path.stem!r} cannot be the name of a type", fix)]
+        return [
+            Finding("error", place, 0, f"'{escape(path.stem)}' cannot be the name of a type", fix)
+        ]
     try:
         data = read(path)
     except BadHome as fault:
