@@ -15,5 +15,8 @@ def segment(state: Path, stream: str = "events") -> Path:
 
 def printed(process: "subprocess.Popen[str]") -> list[list[str]]:
     """The words of the whole lines that a worker printed until its end."""
-    text = process.communicate(timeout=60)[0]
+    assert process.stdout is not None
+    # Not `communicate`: with a timeout it passes by what an earlier `readline` has buffered.
+    text = process.stdout.read()
+    process.wait(60)
     return [line.split() for line in text.splitlines(keepends=True) if line.endswith("\n")]

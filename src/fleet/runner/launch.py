@@ -27,22 +27,22 @@ from fleet.runs import Run, Verdict
 from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
+PREPARES = 60.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
-    """Take the claim of the agent and one place under the cap, for as long as the run may last.
+    """Take the claim of the agent and one place under the cap, until the run is prepared.
 
     Raises:
         Held: the agent runs already.
         NotStarted: no place is free (reason `cap`).
     """
-    ttl = agent.timeout + agent.grace + MARGIN
     key = f"agent:{agent.id}"
-    fleet.claims.take_system(key, holder=agent.id, run=run, ttl=ttl)
+    _take(fleet, key, agent, run)
     for place in range(1, fleet.config.concurrency + 1):
         try:
-            fleet.claims.take_system(f"cap:{place}", holder=agent.id, run=run, ttl=ttl)
+            _take(fleet, f"cap:{place}", agent, run)
         except Held:
             continue
         return
@@ -52,6 +52,28 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
         "try again when one has ended",
         reason="cap",
     )
+
+
+def _take(fleet: Fleet, key: str, agent: Agent, run: str) -> None:
+    """Take one of fleet's own keys, also from a run that has ended: its release was lost.
+
+    Raises:
+        Held: another run has it, and is named.
+    """
+    take = partial(fleet.claims.take_system, key, holder=agent.id, run=run, ttl=PREPARES)
+    try:
+        take()
+    except Held as held:
+        claim = fleet.claims.get(key)
+        if claim and not (claim.run and settle.has_ended(fleet, claim.run)):
+            raise Held(
+                f"{held.holder} runs already, in run {claim.run}",
+                f"wait for its end, or fleet halt {held.holder}",
+                key=key,
+                holder=held.holder,
+            ) from None
+        fleet.claims.release_system(key, run=claim.run if claim else None)
+        take()
 
 
 def start(
@@ -90,11 +112,27 @@ def start(
         settle.release(fleet, run)
         raise
     try:
+        _hold(fleet, agent, run)
         return Live(run, agent.id, _spawn(fleet.config.run_folder(run), made))
+    except Held as fault:
+        settle.finish(fleet, agent.id, run, Verdict("killed", f"prepared too late: {fault}"))
+        return None
     except OSError as fault:
         verdict = Verdict("launch_failed", f"no process could be started: {fault.strerror}")
         settle.finish(fleet, agent.id, run, verdict)
         return None
+
+
+def _hold(fleet: Fleet, agent: Agent, run: str) -> None:
+    """Keep what was reserved for as long as the run may last: whoever finds it can settle it now.
+
+    Raises:
+        Held: it took so long to get here that another run of the agent began.
+    """
+    places = [claim.key for claim in fleet.claims.live("cap:") if claim.run == run]
+    for key in (f"agent:{agent.id}", *places):
+        ttl = agent.timeout + agent.grace + MARGIN
+        fleet.claims.take_system(key, holder=agent.id, run=run, ttl=ttl)
 
 
 def run_by_hand(

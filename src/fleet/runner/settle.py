@@ -14,6 +14,7 @@ from typing import cast
 from fleet import identity, processes
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Expects
+from fleet.errors import Unknown
 from fleet.records import Body, Sieve, rfc3339
 from fleet.runner.live import keeper_alive, read_json, whole
 from fleet.runs import Run
@@ -54,7 +55,24 @@ def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
             alive.append(run)
         else:
             settle(fleet, run.agent, run.id)
+    _finish_releases(fleet)
     return alive
+
+
+def _finish_releases(fleet: Fleet) -> None:
+    """Take from ended runs what they hold: who settled them may have died before it did so."""
+    for run in {claim.run for claim in fleet.claims.live() if not claim.keep}:
+        if run is not None and has_ended(fleet, run):
+            release(fleet, run)
+            identity.end_token(fleet.store, run)
+
+
+def has_ended(fleet: Fleet, run: str) -> bool:
+    """Whether the end of `run` is on record; one that is being prepared has no record yet."""
+    try:
+        return not fleet.runs.find(run).open
+    except Unknown:
+        return False
 
 
 def settle(fleet: Fleet, agent: str, run: str) -> Run:

@@ -121,6 +121,14 @@ class Runs:
 
     # Reading -----------------------------------------------------------------------------------
 
+    def sync(self, agent: str) -> None:
+        """Make what was read of the agent's runs durable: before anything acts on it.
+
+        Raises:
+            Unsettled: the sync failed.
+        """
+        self._store.sync(_stream(agent))
+
     def folder(self, run: str) -> Path:
         """The folder of a run's files, whether it is there or not."""
         return self._places.run_folder(run)
