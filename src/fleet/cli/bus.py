@@ -7,7 +7,7 @@ import click
 
 from fleet.cli.grammar import command, moment, number_of
 from fleet.cli.inputs import argument, decoded, file_bytes, stdin_bytes
-from fleet.cli.output import Item, flush, local, page, say, say_items, say_json, say_written
+from fleet.cli.output import Item, flush, local, page, say, say_items, say_json, say_written, upto
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Rejected, Usage
 from fleet.strictjson import dumps, loads
@@ -110,6 +110,8 @@ def events_command(
         floor=session.fleet.runs.last_ok_advance(for_agent) if for_agent else None,
         limit=most + 1,
     )
+    if event_type and not found:
+        session.fleet.schemas.get(event_type)  # a type of the past is found, a typo is said
     forward = start is not None or since is not None or for_agent is not None
     shown = found[:most] if forward else found[-most:]
     rest = ""
@@ -117,7 +119,8 @@ def events_command(
         rest = f"fleet events {_edge(shown, forward=forward)}"
     _say_events(session, shown, rest, as_json=as_json)
     if follow:
-        _follow(session, head, event_type, for_agent, pairs, as_json=as_json)
+        seen = shown[-1].seq if rest and forward else upto(head, shown)
+        _follow(session, seen, event_type, for_agent, pairs, as_json=as_json)
 
 
 @command("ack", examples=["fleet ack events#97"])
@@ -261,5 +264,5 @@ def _follow(
         fresh = fleet.bus.events(
             after=seen, type=event_type, for_agent=for_agent, where=where, limit=head - seen
         )
-        seen = head
+        seen = upto(head, fresh)
         _say_events(session, fresh, "", as_json=as_json)

@@ -14,6 +14,9 @@ from fleet.text import UNSEEN, escape
 if TYPE_CHECKING:
     from datetime import tzinfo
 
+    from fleet.records import Record
+    from fleet.talk import Message
+
 RUN_ITEMS = 20  # what one read shows inside a run
 RUN_TOKENS = 1900  # of 2,000: the last line needs some
 INDENT = "  "
@@ -79,6 +82,11 @@ def page(session: Session, limit: int | None, default: int, *, as_json: bool) ->
     """How many items one read shows: at most `RUN_ITEMS` in plain lines of a run."""
     most = limit or default
     return min(most, RUN_ITEMS) if session.in_run and not as_json else most
+
+
+def upto(head: int, shown: "Sequence[Record] | Sequence[Message]") -> int:
+    """How far a follower is: `head` was looked at before `shown` was read, which may go further."""
+    return max([head, *(one.seq for one in shown[-1:])])
 
 
 def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:

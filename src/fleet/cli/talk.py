@@ -7,7 +7,7 @@ import click
 
 from fleet.cli.grammar import command, moment, number_of
 from fleet.cli.inputs import text_of
-from fleet.cli.output import Item, flush, local, page, say_items, say_json, say_written, table
+from fleet.cli.output import Item, flush, local, page, say_items, say_json, say_written, table, upto
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Usage
 
@@ -143,7 +143,8 @@ def read_command(
         rest = f"fleet read {channel} {edge}"
     _say_messages(session, shown, rest, as_json=as_json)
     if follow:
-        _follow(session, channel, head, as_json=as_json)
+        seen = shown[-1].seq if rest and forward else upto(head, shown)
+        _follow(session, channel, seen, as_json=as_json)
 
 
 @command("react", examples=["fleet react strategy#412 agree"])
@@ -254,7 +255,7 @@ def _follow(session: Session, channel: str, seen: int, *, as_json: bool) -> None
             continue
         head = fleet.store.head(stream)
         fresh = fleet.talk.read(fleet.author, channel, since_seq=seen, limit=head - seen)
-        seen = head
+        seen = upto(head, fresh)
         _say_messages(session, fresh, "", as_json=as_json)
 
 
