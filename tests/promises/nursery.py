@@ -13,8 +13,10 @@ from itertools import count
 from pathlib import Path
 
 from fleet.errors import Conflict, FleetError
+from fleet.stores.files import FilesStore
 from fleet.wiring import Fleet, open_fleet
 
+SEGMENT = 32 << 10  # bytes
 Say = Callable[..., None]
 
 
@@ -63,11 +65,27 @@ def count_up(fleet: Fleet, name: str, say: Say) -> None:
         say("won", won, begin, time.monotonic_ns())
 
 
+def keyed(fleet: Fleet, name: str, say: Say) -> None:
+    """Events with the ids that every writer uses, one after the other, each of them twice."""
+    for n in count():
+        for _ in range(2):
+            record = fleet.bus.emit(fleet.author, "note", {"n": str(n)}, key=f"id-{n}")
+            say(f"id-{n}", record.ref, record.id)
+
+
 VERBS: dict[str, Callable[[Fleet, str, Say], None]] = {
     "write": write,
+    "keyed": keyed,
     "act": act,
     "count_up": count_up,
 }
+
+
+def opened(home: Path) -> Fleet:
+    """The home with logs that are rotated all the time."""
+    fleet = open_fleet(home, env={})
+    fleet.__dict__["_files"] = FilesStore(home / "state", segment_bytes=SEGMENT)
+    return fleet
 
 
 def start(home: Path, verb: str, name: str, out: str) -> int:
@@ -81,7 +99,7 @@ def start(home: Path, verb: str, name: str, out: str) -> int:
         os.write(file, (" ".join(map(str, words)) + "\n").encode())
 
     try:
-        VERBS[verb](open_fleet(home, env={}), name, say)
+        VERBS[verb](opened(home), name, say)
     except (FleetError, OSError) as fault:
         sys.stderr.write(f"{verb} {name}: {fault}\n")
     finally:

@@ -1,0 +1,177 @@
+"""P26: no name becomes a path, nothing foreign in the store is followed, only the owner looks in."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from calls import Call, call, many, tree
+from fleet.cli.commands import COMMANDS
+
+HOSTILE = ["../../outside", "/etc/passwd", "..", ".", "", "a/../../x", "x" * 300, "a\nb", "~root"]
+BY_NAME: dict[str, list[list[str]]] = {
+    "post": [
+        ["NAME", "x"],
+        ["strategy", "x", "--reply-to", "NAME#1"],
+        ["strategy", "x", "--id", "NAME"],
+    ],
+    "reply": [["NAME#1", "x"], ["NAME", "x"]],
+    "read": [["NAME"], ["strategy", "--thread", "NAME#1"], ["strategy", "--after", "NAME"]],
+    "react": [["NAME#1", "agree"], ["strategy#1", "NAME"]],
+    "pin": [["NAME#1"]],
+    "unpin": [["NAME#1"]],
+    "emit": [
+        ["NAME", "n=1"],
+        ["pricing-change", "competitor=x", "newPrice=1", "--to", "NAME"],
+        ["pricing-change", "competitor=x", "newPrice=1", "--cause", "NAME"],
+        ["pricing-change", "competitor=x", "newPrice=1", "--id", "NAME"],
+        ["pricing-change", "competitor=NAME", "newPrice=NAME"],
+        ["contact-made", "email=NAME", "method=x"],
+        ["task-created", "taskId=1", "title=x", "assignedTo=NAME"],
+    ],
+    "events": [["--for", "NAME"], ["--type", "NAME"], ["--after", "NAME"]],
+    "ack": [["NAME"]],
+    "schema": [["show", "NAME"]],
+    "claim": [["NAME"]],
+    "renew": [["NAME"]],
+    "release": [["NAME"]],
+    "claims": [["NAME"], ["--history", "NAME"]],
+    "run": [["NAME"], ["NAME", "--dry-run"]],
+    "pause": [["NAME"]],
+    "resume": [["NAME"]],
+    "halt": [["NAME"]],
+    "runs": [["NAME"]],
+    "logs": [["NAME"], ["NAME~1"]],
+    "context": [["NAME"]],
+    "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
+}
+NAMELESS = {
+    "channels", "report", "whoami", "init", "check", "doctor", "demo", "version", "up", "stop",
+    "status", "next", "verify", "reindex",
+}  # fmt: skip
+
+
+def test_every_command_that_takes_a_name_is_tried() -> None:
+    """P26: a new command is either in the table below or has no name to give."""
+    assert set(BY_NAME) | NAMELESS == set(COMMANDS)
+
+
+def test_no_name_leads_out_of_its_folder(home: Path, tmp_path: Path) -> None:
+    """P26: hostile names through every command leave every file outside of `state/` as it was."""
+    (tmp_path / "outside").write_text("mine")
+    many(home, [call("post", "strategy", "x"), call("status"), call("context", "outreach")])
+    before = tree(tmp_path)
+    calls = [
+        call(command, *(word.replace("NAME", name) for word in words))
+        for command, ways in BY_NAME.items()
+        for words in ways
+        for name in HOSTILE
+    ]
+    calls += [call("--as", name, "post", "strategy", "x") for name in HOSTILE]
+
+    done = many(home, calls)
+
+    bugs = [(one.argv, d) for one, d in zip(calls, done, strict=True) if d.code == 1]
+    assert bugs == []
+    after = tree(tmp_path)
+    changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+    known = {"events", "channels", "claims", "claims-log", "locks", "cache", "alerts"}
+    folders = {Path(name).parts[:3] for name in changed}
+    assert folders <= {("home", "state", folder) for folder in known}
+    for folder in ("channels", "cursors", "control", "run", "schedule"):
+        found = {path.name for path in (home / "state" / folder).glob("*")}
+        assert found <= {"strategy"}, folder
+
+
+def files(home: Path) -> list[Path]:
+    """Logs, documents, locks and caches of the state, each by its path."""
+    return sorted(path for path in (home / "state").rglob("*") if path.is_file())
+
+
+USES: list[Call] = [
+    call("post", "strategy", "y"),
+    call("emit", "pricing-change", "competitor=x", "newPrice=1"),
+    call("claim", "lead:x"),
+    call("pause", "outreach"),
+    call("read", "strategy"),
+    call("events"),
+    call("claims"),
+    call("status"),
+    call("context", "outreach"),
+    call("verify"),
+]
+
+
+@pytest.mark.parametrize("kind", ["symlink", "hardlink", "fifo"])
+def test_what_is_foreign_in_the_store_is_not_followed(
+    home: Path, tmp_path: Path, kind: str
+) -> None:
+    """P26: each file of the state as a link or a pipe: what it leads to is neither read nor written."""
+    many(home, USES)
+    secret = "a secret of somebody else"
+    targets = []
+    for number, path in enumerate(files(home)):
+        target = tmp_path / f"target-{number}"
+        target.write_text(secret)
+        targets.append(target)
+        path.unlink()
+        if kind == "symlink":
+            path.symlink_to(target)
+        elif kind == "hardlink":
+            os.link(target, path)
+        else:
+            os.mkfifo(path)
+    assert len(targets) > 8
+
+    done = many(home, USES)
+
+    assert {one.code for one in done} <= {5, 7, 8, 75}, done
+    assert not any(secret in one.out + one.err for one in done)
+    assert all(target.read_text() == secret for target in targets)
+
+
+@pytest.mark.parametrize("name", ["state", "state/events", "state/channels", "state/claims"])
+def test_a_linked_folder_is_refused(home: Path, tmp_path: Path, name: str) -> None:
+    """P26: a folder of the state that is a link elsewhere takes no write and shows nothing."""
+    many(home, USES)
+    (home / name).rename(tmp_path / "moved")
+    (home / name).symlink_to(tmp_path / "moved")
+    before = tree(tmp_path / "moved")
+
+    done = many(home, USES[:3])
+
+    expected = {"state": 3, "state/events": 1, "state/channels": 1, "state/claims": 1}[name]
+    assert sum(one.code == 5 for one in done) >= expected, done
+    assert tree(tmp_path / "moved") == before
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777])
+def test_only_the_owner_may_look_in(home: Path, umask: int) -> None:
+    """P26: whatever the umask, everything that fleet made is 0600 or 0700, run folders too."""
+    from fleets import Scripted
+
+    scripted = Scripted(home.parent / "scripted")
+    scripted.agent(
+        "worker", "umask 022; cat > mine; fleet post strategy x; fleet claim k; echo done"
+    )
+    old = os.umask(umask)
+    try:
+        assert scripted.call("run", "worker").returncode == 0
+        scripted.call("pause", "worker")
+        scripted.call("status")
+    finally:
+        os.umask(old)
+
+    state = scripted.root / "state"
+    modes = {
+        str(path.relative_to(state)): stat.S_IMODE(path.stat().st_mode)
+        for path in [state, *state.rglob("*")]
+    }
+    wrong = {
+        name: oct(mode)
+        for name, mode in modes.items()
+        if mode != (0o700 if (state / name).is_dir() else 0o600)
+    }
+    assert wrong == {}
+    assert stat.S_IMODE((scripted.root / "work" / "worker").stat().st_mode) == 0o700
