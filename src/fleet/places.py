@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from fleet.errors import BadHome, Rejected
 
@@ -46,8 +46,7 @@ def safe_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """The paths of the home at `root`.
 
     Methods that take a name raise `Rejected` when it is not `safe_name`.

@@ -5,7 +5,6 @@ Standard library only. It knows pids and signals, nothing of agents, homes or re
 """
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -41,7 +40,7 @@ def boot_id() -> str:
     """What names this boot of this machine; "" where the system does not say."""
     if _LINUX:
         try:
-            return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+            return Path("/proc/sys/kernel/random/boot_id").read_bytes().decode().strip()
         except OSError:
             return ""
     return _answer("sysctl", "-n", "kern.bootsessionuuid").strip()
@@ -138,10 +137,12 @@ def kill_all(
     Returns:
         The pids that were killed, and those that were still there at the end (normally none).
     """
+    from signal import SIGKILL
+
     deadline = time.monotonic() + within
     killed: set[int] = set()
     while left := set(find_them()):
-        killed |= _kill(left, signal.SIGKILL)
+        killed |= _kill(left, SIGKILL)
         reap()
         if time.monotonic() >= deadline:
             return killed, left

@@ -13,8 +13,8 @@ HEAVY = {
     "fractions", "decimal", "random", "ssl", "yaml", "unittest", "multiprocessing",
 }  # fmt: skip
 CALL = (
-    "import sys; from fleet.__main__ import main\n"
-    "sys.argv = ['fleet', *sys.argv[1:]]\n"
+    "import os, sys; from fleet.__main__ import main\n"
+    "sys.argv, os._exit = ['fleet', *sys.argv[1:]], sys.exit\n"
     "try:\n    main()\n"
     "finally:\n    print('\\n'.join(sorted(sys.modules)), file=open(sys.argv.pop(), 'w'))\n"
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fleet.errors import Conflict, Rejected, Stale, Unavailable, Unsettled
 from fleet.records import MAX_DOCUMENT, Body, Guard, Instant, claim_document, rfc3339
 from fleet.stores import codec, names
-from fleet.stores.files import disk, quarantine
+from fleet.stores.files import disk
 from fleet.stores.files.layout import Layout
 from fleet.stores.files.locks import Lock
 
@@ -124,6 +124,8 @@ class Documents:
         path = self._layout.document(key)
         folder = os.path.dirname(path)
         if found.damage and found.page is not None:
+            from fleet.stores.files import quarantine
+
             quarantine.set_aside(self._layout, path, 0, None, found.damage, wall=self._clock().wall)
         with disk.staged(f"{path}.tmp", page):
             # Only now: a page that does not fit must leave the copy before it as it is.

@@ -8,15 +8,17 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from fleet.errors import Unavailable, Unsettled
 from fleet.records import Draft, Instant, Record, new_id, rfc3339
 from fleet.stores import codec
-from fleet.stores.files import disk, quarantine, segments
-from fleet.stores.files.given import KEYS_FILE, Search, keep_keys
+from fleet.stores.files import disk, segments
 from fleet.stores.files.layout import Layout, LogPlaces
 from fleet.stores.files.locks import Lock
+
+if TYPE_CHECKING:
+    from fleet.stores.files.given import Search
 
 _KEPT_OPEN = 32  # descriptors of segments that a long-lived process keeps
 _WRITE = os.O_RDWR | os.O_APPEND
@@ -89,6 +91,8 @@ class LogWriter:
         self._layout.make()
         search = None
         if any(draft.key or draft.id for draft in drafts):
+            from fleet.stores.files.given import Search
+
             search = Search(stream, places.folder, places.archive, drafts)
             search.run()
         with permitted, self._lock(places):
@@ -199,6 +203,8 @@ class LogWriter:
         return segment
 
     def _set_aside(self, segment: _Segment, start: int) -> None:
+        from fleet.stores.files import quarantine
+
         quarantine.set_aside(
             self._layout,
             segment.path,
@@ -215,7 +221,7 @@ class LogWriter:
         seq: int,
         drafts: Sequence[Draft],
         bodies: list[bytes],
-        search: Search | None,
+        search: "Search | None",
     ) -> tuple[list[Record], list[bytes]]:
         """The answer, in the order of `drafts`, and the lines of it that are new."""
         records: list[Record] = []
@@ -242,6 +248,8 @@ class LogWriter:
         )
 
     def _archive(self, places: LogPlaces, first: int) -> None:
+        from fleet.stores.files.given import KEYS_FILE, keep_keys
+
         self._layout.make_archive_folder(places)
         fd = segments.open_segment(places.folder, first)
         try:
@@ -293,7 +301,7 @@ def _sync_chain(places: LogPlaces) -> None:
         disk.sync_folder(folder)
 
 
-def _settle(places: LogPlaces, search: Search) -> None:
+def _settle(places: LogPlaces, search: "Search") -> None:
     """Make the records that stood there already durable.
 
     Their own sync may have failed, after which the system takes their bytes for written: so they
