@@ -74,6 +74,27 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     return folded
 
 
+def damaged(store: Store, cache: Cache, stream: str) -> int:
+    """How many lines of `stream` cannot be decoded; costs what is new, like any fold.
+
+    Raises:
+        Unsettled: the log could not be synced before the number was saved.
+    """
+    key, first = f"fold/{stream}/damaged", first_kept(store, stream)
+    cached: Folded[dict[str, int]] | None = _cached(store, cache.load(key), stream, "1", first)
+    known, seq, crc = cached or Folded({"upto": first - 1, "lines": 0}, first - 1, "")
+    upto, lines = known["upto"], known["lines"]
+    while (batch := read_kept(store, stream, upto, _CHUNK)).upto > upto:
+        upto, lines = batch.upto, lines + len(batch.damage)
+        if batch.records:
+            seq, crc = batch.records[-1].seq, batch.records[-1].crc
+    if upto - known["upto"] >= (SAVE_EVERY if cached else 1):
+        store.sync(stream)
+        saved = {"version": "1", "first": first, "seq": seq, "crc": crc}
+        cache.save(key, json.dumps(saved | {"state": {"upto": upto, "lines": lines}}).encode())
+    return lines
+
+
 def _cached(
     store: Store, data: bytes | None, stream: str, version: str, first: int
 ) -> Folded[S] | None:

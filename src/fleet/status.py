@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 from fleet import alerts, processes, schedules
 from fleet.config.model import Agent, HomeConfig
 from fleet.controls import Controls
-from fleet.ports import Store, read_kept
+from fleet.folds import damaged
+from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body
 from fleet.runs.outcome import OUTCOMES
 
@@ -25,6 +26,7 @@ OK, DEGRADED, DOWN = "ok", "degraded", "down"
 LEADER = "schedule/fleet"  # the document in which the runner says who leads
 FIRES = "fires"  # the log in which the runner says what became of each slot
 FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
+STREAMS = 1000  # logs that are looked at
 ALERTS = 20  # newest alerts that are shown
 RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
 
@@ -35,6 +37,7 @@ class Sources:
 
     config: HomeConfig
     store: Store
+    cache: Cache
     bus: "Bus"
     runs: "Runs"
     claims: "Claims"
@@ -42,12 +45,12 @@ class Sources:
 
 
 def status(sources: Sources) -> Body:
-    """The object that `status --json` prints: health, agents, running, alerts, runner, warning.
+    """What `status --json` prints: health, agents, running, alerts, runner, warning, damaged.
 
     `health` is "ok", "degraded" (a broken config, or an agent whose last run was its own failure)
     or "down" (no runner is alive). An agent's `state` is "running", "halted", "paused",
     "disabled", "failing" or "waiting"; its `not_started` is None, or says why its last slot did not
-    start a run: {slot, result, detail}.
+    start a run: {slot, result, detail}. `damaged` counts the lines that cannot be read, by log.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     open_runs = {run.agent: run for run in sources.runs.open()}
@@ -68,6 +71,7 @@ def status(sources: Sources) -> Body:
         ],
         "runner": leader,
         "warning": sources.config.warning,
+        "damaged": dict(_damaged(sources.store, sources.cache)),
     }
 
 
@@ -158,6 +162,13 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime)
         "cost_today": _cost(sources, agent.id, now),
         "claims": [claim.key for claim in held if not claim.key.startswith(("agent:", "cap:"))],
     }
+
+
+def _damaged(store: Store, cache: Cache) -> Iterator[tuple[str, int]]:
+    """Each log with lines that cannot be read, and how many."""
+    for stream in store.streams("", "", STREAMS):
+        if lines := damaged(store, cache, stream):
+            yield stream, lines
 
 
 def _last_fires(store: Store) -> dict[str, Body]:

@@ -164,7 +164,15 @@ class Fleet:
         """What `status` looks at."""
         from fleet.status import Sources
 
-        return Sources(self.config, self.store, self.bus, self.runs, self.claims, self.controls)
+        return Sources(
+            self.config,
+            self.store,
+            self.cache,
+            self.bus,
+            self.runs,
+            self.claims,
+            self.controls,
+        )
 
     def sources(self) -> "Sources":
         """What a context is made of, the system's health as it is now."""

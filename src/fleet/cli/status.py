@@ -26,6 +26,8 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
             yield f"not started: {agent['id']} {at} {slot['result']}: {slot['detail']}"
     for run in _list(state["running"]):
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
+    for log, count in cast("Mapping[str, int]", state["damaged"]).items():
+        yield f"damaged: {count} of the lines of {log} cannot be read: fleet verify names them"
     for alert in _list(state["alerts"]):
         yield f"alert: {alert.get('ref', '')} {alert.get('what')}: {alert.get('fix', '')}"
 
