@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -123,7 +124,7 @@ class Played:
             (run.agent, run.outcome, run.reason) for run in self.runs if run.outcome != "ok"
         ]
         assert {one.session for one in self.home.stub.asked} == {run.id for run in self.runs}
-        assert len(self.events) == 3 * len(self.runs)
+        assert Counter(event.body["run"] for event in self.events) == {r.id: 3 for r in self.runs}
         for agent in self.home.agents.values():
             self.check_slots(agent)
             self.check_delivered(agent)
