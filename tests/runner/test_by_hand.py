@@ -37,23 +37,6 @@ def test_a_run_by_hand_ends_with_its_outcome(
     assert scripted.fleet.claims.live() == []
 
 
-def test_a_run_is_told_what_waits_and_consumes_it_by_success(scripted: Scripted) -> None:
-    """An event is in the prompt of the first run that ends well, and of no later one."""
-    scripted.agent("worker", "cat > seen-$FLEET_RUN_ID.txt; test -e ready && echo done")
-    event = scripted.call("emit", "note", "n=first").stdout.strip()
-
-    assert scripted.call("run", "worker").returncode == 8
-    (scripted.root / "work" / "worker" / "ready").touch()
-    assert scripted.call("run", "worker").returncode == 0
-    assert scripted.call("run", "worker").returncode == 0
-
-    delivered = [event in run.delivered for run in reversed(scripted.runs())]
-    assert delivered == [True, True, False]
-    prompts = sorted((scripted.root / "work" / "worker").glob("seen-*.txt"))
-    sections = [path.read_text().split("## Events")[1].split("## Channels")[0] for path in prompts]
-    assert [event in section for section in sections] == delivered
-
-
 def test_a_run_that_its_command_cannot_start_names_it(scripted: Scripted) -> None:
     """A command that is not there is `launch_failed`, and one line names it."""
     scripted.agent("worker", "true")
@@ -172,23 +155,6 @@ def test_a_run_must_leave_what_the_operator_expects(scripted: Scripted) -> None:
 
     assert outcomes == [8, 0, 0, 0, 8]
     assert [run.outcome for run in scripted.runs()][-1] == "incomplete"
-
-
-def test_five_failures_set_an_event_aside_and_the_rest_goes_on(scripted: Scripted) -> None:
-    """A poisonous event ends in the dead letters with an alert; its neighbours are delivered."""
-    script = "cat > prompt; if grep -q poison prompt; then exit 1; fi; echo done"
-    scripted.agent("worker", script)
-    refs = [scripted.call("emit", "note", f"n={n}").stdout.strip() for n in ("a", "poison", "c")]
-
-    codes = [scripted.call("run", "worker").returncode for _ in range(12)]
-
-    fleet = scripted.fleet
-    dead = [r.body for r in fleet.store.read("deadletters", 0, 10).records]
-    assert [(d["event"], d["attempts"]) for d in dead] == [(refs[1], 5)]
-    assert "dead-letter" in [r.body["kind"] for r in fleet.store.read("alerts", 0, 10).records]
-    delivered = [ref for run in scripted.runs() if run.outcome == "ok" for ref in run.delivered]
-    assert sorted(delivered) == [refs[0], refs[2]]
-    assert codes[-1] == 0
 
 
 def _background(root: Path, *argv: str) -> "subprocess.Popen[bytes]":

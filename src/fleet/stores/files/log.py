@@ -121,7 +121,7 @@ class LogWriter:
             if end.seq >= above:
                 return None
             line, record = self._encode(stream, above + 1, draft, codec.encode_body(draft))
-            _write(stream, end, [line])
+            _write(stream, end._replace(seq=above), [line])
         try:
             disk.sync_file(end.segment.fd)
         except OSError as error:
