@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,16 @@ class GrowthFleet(RealFleet):
             file.write_text("\n".join(lines) + "\n")
         config = self.fleet.config
         self.agents = {agent.id: agent for agent in config.agents.values() if agent.enabled}
+
+    def begin(self) -> None:
+        """Events of the operator's that the first runs find: one for each agent, one for many."""
+        fleet = self.fleet
+        for number, name in enumerate(self.agents):
+            mark = f"mark-{number:012x}-0"
+            task = {"taskId": mark, "assignedTo": name, "title": "Begin"}
+            fleet.bus.emit(fleet.author, "task-created", task)
+        prices = {"competitor": "Cursor", "oldPrice": "$40", "newPrice": "$20"}
+        fleet.bus.emit(fleet.author, "pricing-change", prices | {"source": "mark-ffffffffffff-0"})
 
     def act(self, asked: Asked) -> Sequence[Turn]:
         """What a run does: one fact for all, two for one agent each, a post and a report."""
@@ -98,6 +108,7 @@ def play_until(
     with MessagesStub(plays) as server:
         home = GrowthFleet(root, cli, server, every=every, only=only)
         plays.append(Play(home.act))
+        home.begin()
         with running(home) as up:
             seconds = 60 + each * len(home.agents) * 10
             assert until(lambda: _least(home) >= each, seconds), up.said()
@@ -124,7 +135,9 @@ class Played:
             (run.agent, run.outcome, run.reason) for run in self.runs if run.outcome != "ok"
         ]
         assert {one.session for one in self.home.stub.asked} == {run.id for run in self.runs}
-        assert Counter(event.body["run"] for event in self.events) == {r.id: 3 for r in self.runs}
+        emitted = Counter(event.body["run"] for event in self.events)
+        assert emitted == {None: len(self.home.agents) + 1} | {run.id: 3 for run in self.runs}
+        assert self.most_at_once() <= self.home.fleet.config.concurrency
         for agent in self.home.agents.values():
             self.check_slots(agent)
             self.check_delivered(agent)
@@ -160,6 +173,12 @@ class Played:
         marks = {event.ref: mark_of(event) for event in self.events}
         assert sorted(LINE.findall(section)) == sorted(run.delivered)
         assert set(MARK.findall(section)) == {marks[ref] for ref in run.delivered}
+
+    def most_at_once(self) -> int:
+        """How many runs were alive together, by their records."""
+        moments = [(run.started, 1) for run in self.runs] + [(run.ended, -1) for run in self.runs]
+        changes = [change for _, change in sorted(moments, key=lambda one: str(one[0]))]
+        return max(accumulate(changes))
 
     def deliveries(self) -> int:
         """How often an event was shown."""
