@@ -1,7 +1,8 @@
 """A process that forks writers fast, and ends them: `-m promises.nursery HOME OUT`.
 
 Its input says `start VERB NAME` (answer: a pid) or `kill PID` (answer: how it ended, a negative
-signal number). A writer appends one line to OUT for each thing that was acknowledged, never before.
+signal number). A writer appends one line to OUT.NAME for each thing that was acknowledged, never
+before. Only the last line of such a file can be torn by the writer's end.
 """
 
 import os
@@ -93,7 +94,7 @@ def start(home: Path, verb: str, name: str, out: str) -> int:
     pid = os.fork()
     if pid:
         return pid
-    file = os.open(out, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = os.open(f"{out}.{name}", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
     def say(*words: object) -> None:
         os.write(file, (" ".join(map(str, words)) + "\n").encode())

@@ -66,8 +66,9 @@ class Nursery:
 
     def said(self) -> list[list[str]]:
         """The words of each whole line that a writer has said."""
-        text = self._out.read_text() if self._out.exists() else ""
-        return [line.split() for line in text.splitlines(keepends=True) if line.endswith("\n")]
+        texts = [path.read_text() for path in self._out.parent.glob(f"{self._out.name}.*")]
+        lines = [line for text in texts for line in text.splitlines(keepends=True)]
+        return [line.split() for line in lines if line.endswith("\n")]
 
     def _kill(self, pid: int) -> None:
         ended = self._ask(f"kill {pid}")

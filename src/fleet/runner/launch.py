@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -16,7 +17,7 @@ from fleet import identity
 from fleet.config.model import Agent
 from fleet.context import Context, RenderFailed, build, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
-from fleet.errors import BadHome, Held, NotStarted, Rejected, Unavailable
+from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
 from fleet.records import Body, new_id
 from fleet.runner import settle
@@ -40,13 +41,22 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
     """
     key = f"agent:{agent.id}"
     _take(fleet, key, agent, run)
+    try:
+        _take_place(fleet, agent, run)
+    except TryAgain:
+        with suppress(TryAgain):  # a disk that is full refuses this too; `PREPARES` ends it then
+            fleet.claims.release_system(key, run=run)
+        raise
+
+
+def _take_place(fleet: Fleet, agent: Agent, run: str) -> None:
+    """Take the first free place under the cap; raises as `reserve` says."""
     for place in range(1, fleet.config.concurrency + 1):
         try:
             _take(fleet, f"cap:{place}", agent, run)
         except Held:
             continue
         return
-    fleet.claims.release_system(key, run=run)
     raise NotStarted(
         f"{fleet.config.concurrency} runs are alive, as many as fleet.yaml's concurrency allows",
         "try again when one has ended",
