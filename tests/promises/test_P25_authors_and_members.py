@@ -87,6 +87,7 @@ WORDS = {
 
 def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     """P25: each write of the agents' half carries the token's agent and run, `--as` or not."""
+    home.put("channels/closed.yaml", "name: Closed\npurpose: x\nmembers: all\n")
     actor = Actor(home, "worker")
     home.call("emit", "note", "n=0")
     reads = {"read", "channels", "events", "claims", "schema", "whoami"}

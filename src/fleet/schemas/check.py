@@ -15,6 +15,10 @@ from fleet.strictjson import loads
 from fleet.text import escape
 
 OWN_PREFIXES = ("agent:", "run:", "cap:")
+FIXES = {
+    "type": "the types are array, boolean, integer, null, number, object and string",
+    "required": 'write a list of names: ["email"]',
+}
 NO_KEY = ("object", "array", "null")  # types whose values cannot be a part of a claim's key
 
 
@@ -56,14 +60,14 @@ def examine(name: str, data: bytes) -> tuple[dict[str, object], list[Finding]]:
     if not isinstance(schema, dict):
         return {}, [Finding("error", place, 1, "is no JSON object", "write a JSON Schema")]
     findings = [
-        Finding(severity, place, _line_of(data, word), what, fix)
-        for severity, word, what, fix in _remarks(name, schema)
+        Finding(severity, place, _line_of(data, path), what, fix)
+        for severity, path, what, fix in _remarks(name, schema)
     ]
     return schema, findings
 
 
 _Remark = tuple[str, str, str, str]
-"""Severity, the keyword it is about, what is wrong, what to do."""
+"""Severity, the keyword it is about and those above it (`properties.a.type`), what, what to do."""
 
 
 def _remarks(name: str, schema: dict[str, object]) -> Iterator[_Remark]:
@@ -72,7 +76,9 @@ def _remarks(name: str, schema: dict[str, object]) -> Iterator[_Remark]:
     except BadHome as fault:
         yield ("error", "$schema", fault.what, fault.fix or "use draft-07")
         return
-    yield from (("error", "", fault, "") for fault in faults)
+    for what in faults:
+        path = what.partition(": ")[0].replace("/", ".")
+        yield ("error", path, what, FIXES.get(path.rpartition(".")[2], ""))
     if schema.get("title", name) != name:
         fix = f"the type's name is its file's: {name}"
         yield ("warning", "title", f"the title is {schema['title']!r}", fix)
@@ -145,10 +151,13 @@ def _near(name: str, known: set[str]) -> str:
     return suggest(name, tuple(known)) or "the fields are " + ", ".join(sorted(known))
 
 
-def _line_of(data: bytes, word: str) -> int:
-    """The line of the first `"word"` in `data`, 0 without one."""
-    found = data.find(f'"{word}"'.encode()) if word else -1
-    return data.count(b"\n", 0, found) + 1 if found >= 0 else 0
+def _line_of(data: bytes, path: str) -> int:
+    """The line of the last name of `path` that stands in `data` below the ones before it, or 0."""
+    at = -1
+    for name in path.split("."):
+        below = data.find(f'"{name}"'.encode(), at + 1)
+        at = below if below >= 0 else at
+    return data.count(b"\n", 0, at) + 1 if at >= 0 else 0
 
 
 def _fault_line(data: bytes) -> int:
