@@ -16,7 +16,6 @@ FAKE_FLEET = """#!/bin/sh
 case "$1" in
   emit) cat >> "$FLEET_HOME/input" ;;
   env) env > "$FLEET_HOME/env" ;;
-  hang) trap '' INT TERM HUP; touch "$FLEET_HOME/hangs"; while :; do sleep 0.1; done ;;
 esac
 echo "fleet did $1"
 """
