@@ -45,6 +45,8 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     version: str,
     initial: Callable[[], S],
     step: Callable[[S, Record], None],
+    *,
+    since: Callable[[], int] | None = None,
 ) -> Folded[S]:
     """The value of `stream` under `step`, brought up to its newest whole record.
 
@@ -56,6 +58,8 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
         version: another version of `step` (or of its parameters) makes another value.
         initial: an empty state: JSON values only, with text as the keys of objects.
         step: changes the state in place; skips operations that it does not know.
+        since: asked when there is no cached value: the number up to which records no longer
+            matter, so that a long log costs no more than its end. None: all of them do.
 
     A trimmed log is folded from its first kept record, a replaced one from the start.
 
@@ -65,7 +69,7 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     key = f"fold/{stream}/{name}"
     first = first_kept(store, stream)
     cached: Folded[S] | None = _cached(store, cache.load(key), stream, version, first)
-    begin = Folded(initial(), first - 1, "") if cached is None else cached
+    begin = cached or Folded(initial(), max(first - 1, since() if since else 0), "")
     folded, moved = _run(store, stream, begin, step)
     if (moved and cached is None) or moved >= SAVE_EVERY:
         store.sync(stream)

@@ -124,4 +124,4 @@ def test_lost_folds_come_back_equal(rig: Rig) -> None:
     rig.cache._saved.clear()
 
     assert (rig.bus.latest(["pricing-change"]), rig.bus.count_since("pricing-change", 0)) == before
-    assert before[1] == 192
+    assert before[1] == 96, "eight days of an event every two hours"

@@ -144,3 +144,19 @@ def test_an_empty_log_is_the_initial_state() -> None:
 
     assert _value(store, cache) == Folded({}, 0, "")
     assert not cache._saved
+
+
+def test_a_lost_value_costs_what_still_matters() -> None:
+    """With `since` a fold without a cache begins there, and one with a cache goes on as it was."""
+    store, cache = Counted(), RamCache()
+    _fill(store, 5000)
+
+    def value(cache: RamCache) -> Totals:
+        since = store.head("log") - 100
+        return fold(store, cache, "log", "totals", "1", dict, _count, since=lambda: since).state
+
+    assert value(cache) == {"a": 100}
+    assert store.handed < 200
+    _fill(store, 70, "b")
+    assert value(cache) == {"a": 100, "b": 70}, "its cache knows them all"
+    assert value(RamCache()) == {"a": 30, "b": 70}

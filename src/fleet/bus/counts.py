@@ -3,20 +3,19 @@
 They are caches of what the log says and bounded whatever its length; no decision is taken here.
 """
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from fleet.bus.events import STREAM, is_event
 from fleet.folds import fold
-from fleet.logs import record_at
+from fleet.logs import place_before, record_at
 from fleet.ports import Cache, Store
-from fleet.records import Record
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from fleet.records import Record, wall_of
 
 NEWEST = 8  # events kept of each type
-HOURS = 8 * 24  # hours counted back from the newest one
+HOURS = 8 * 24  # hours that are counted, the newest event's among them
 RUNS = 64  # runs counted, those that emitted last
+RECENT = 20_000  # events among which those of a run are counted when the count was lost
+_HOUR = 3600  # seconds
 _INLINE = 2048  # characters of a payload up to which the fold holds the record itself
 
 
@@ -27,7 +26,7 @@ class _Newest(TypedDict):
 
 
 class _Hours(TypedDict):
-    """By UTC hour (`2026-11-30T19`), by type."""
+    """By hour since the epoch, by type."""
 
     hours: dict[str, dict[str, int]]
 
@@ -51,17 +50,39 @@ def count_since(store: Store, cache: Cache, type_name: str, wall: float) -> int:
 
     The hour that `wall` falls into is counted whole; nothing older than `HOURS` is known.
     """
-    from datetime import UTC, datetime
+    folded = fold(
+        store,
+        cache,
+        STREAM,
+        "hours",
+        "2",
+        lambda: _Hours(hours={}),
+        _count_hour,
+        since=lambda: _before_hours(store),
+    )
+    since, hours = _hour_of(wall), folded.state["hours"].items()
+    return sum(counts.get(type_name, 0) for hour, counts in hours if int(hour) >= since)
 
-    folded = fold(store, cache, STREAM, "hours", "1", lambda: _Hours(hours={}), _count_hour)
-    since = _hour(datetime.fromtimestamp(wall, UTC))
-    hours = folded.state["hours"].items()
-    return sum(counts.get(type_name, 0) for hour, counts in hours if hour >= since)
+
+def _before_hours(store: Store) -> int:
+    """The number of the last event that is older than the hours which count."""
+    newest = record_at(store, STREAM, store.head(STREAM))
+    first = _hour_of(wall_of(newest.at)) - HOURS + 1 if newest else 0
+    return place_before(store, STREAM, first * _HOUR).seq
 
 
 def emitted_by(store: Store, cache: Cache, run: str) -> int:
     """How many events `run` has emitted; 0 once `RUNS` other runs emitted after it."""
-    folded = fold(store, cache, STREAM, "runs", "1", lambda: _Runs(runs={}), _count_run)
+    folded = fold(
+        store,
+        cache,
+        STREAM,
+        "runs",
+        "1",
+        lambda: _Runs(runs={}),
+        _count_run,
+        since=lambda: store.head(STREAM) - RECENT,
+    )
     return folded.state["runs"].get(run, 0)
 
 
@@ -84,17 +105,17 @@ def _restored(store: Store, row: list[object]) -> Record | None:
 def _count_hour(state: _Hours, record: Record) -> None:
     if not is_event(record):
         return
-    from datetime import UTC, datetime  # 2 ms that an emit in a run need not pay
-
     hours, name = state["hours"], str(record.body.get("type"))
-    counts = hours.setdefault(_hour(datetime.fromisoformat(record.at).astimezone(UTC)), {})
-    counts[name] = counts.get(name, 0) + 1
-    while len(hours) > HOURS:
-        del hours[min(hours)]
+    hour = _hour_of(wall_of(record.at))
+    if str(hour) not in hours:
+        for old in [old for old in hours if int(old) <= hour - HOURS]:
+            del hours[old]
+        hours[str(hour)] = {}
+    hours[str(hour)][name] = hours[str(hour)].get(name, 0) + 1
 
 
-def _hour(moment: "datetime") -> str:
-    return f"{moment:%Y-%m-%dT%H}"
+def _hour_of(wall: float) -> int:
+    return int(wall // _HOUR)
 
 
 def _count_run(state: _Runs, record: Record) -> None:

@@ -15,6 +15,9 @@ def reindex(fleet: "Fleet") -> int:
         BadHome: the operator's files have errors; nothing was dropped, since the last good config
             is only known from its cache.
     """
+    from fleet.bus.counts import emitted_by
+    from fleet.talk.limits import limits
+
     config = fleet.config
     folder = fleet.places.cache
     for path in _files(folder):
@@ -22,11 +25,13 @@ def reindex(fleet: "Fleet") -> int:
     fresh = fleet.reopened()
     fresh.bus.latest(config.types)
     fresh.bus.count_since("", 0.0)
+    emitted_by(fresh.store, fresh.cache, "")
     fresh.claims.live()
     for name in fresh.schemas.names():
         fresh.schemas.get(name)
     for channel in config.channels:
         fresh.talk.board(channel)
+        limits(fresh.store, fresh.cache, channel, config.limits.turns_per_thread)
     for agent in config.agents:
         fresh.runs.attempts(agent)
     return len(_files(folder))

@@ -6,6 +6,8 @@ the CRC-32 of every byte before its comma.
 """
 
 import json
+from collections.abc import Iterable, Iterator
+from typing import Any
 from zlib import crc32
 
 from fleet import strictjson
@@ -24,6 +26,7 @@ from fleet.records import (
 
 DOCUMENT_VERSION = 1
 
+_DECODER = json.JSONDecoder()
 _CRC_AT = -18  # len(b',"crc":"xxxxxxxx"}')
 _PAGE_CRC_AT = -24  # len(b',\n  "crc": "xxxxxxxx"\n}\n')
 
@@ -114,9 +117,9 @@ def decode_line(stream: str, line: bytes) -> Record:
     if fault:
         raise ValueError(fault)
     try:
-        body = json.loads(line.decode())
-        version, seq, record_id, at = (body.pop(name) for name in ("v", "seq", "id", "at"))
-        crc = body.pop("crc")
+        body = _parse(line.decode())
+        pop = body.pop
+        version, seq, record_id, at, crc = pop("v"), pop("seq"), pop("id"), pop("at"), pop("crc")
     except (KeyError, ValueError) as error:
         raise ValueError(f"not a record ({error})") from None
     if version > RECORD_VERSION:
@@ -124,7 +127,15 @@ def decode_line(stream: str, line: bytes) -> Record:
             f"record {seq} of {stream} has version {version}, this fleet reads {RECORD_VERSION}",
             "upgrade fleet",
         )
-    return Record(stream, seq, record_id, at, body, body.pop("key", None), crc, version)
+    return Record(stream, seq, record_id, at, body, pop("key", None), crc, version)
+
+
+def _parse(text: str) -> Any:
+    """The JSON value that is all of `text`; `json.loads` takes half as long again."""
+    value, end = _DECODER.raw_decode(text)
+    if end != len(text):
+        raise ValueError("something follows its end")
+    return value
 
 
 def seq_of(line: bytes) -> int | None:
@@ -162,20 +173,41 @@ class Needles:
             )
             for name, values in sieve.any_of.items()
         ]
+        # A line without any of these cannot pass: the member they look for must not be absent.
+        self._needed = next((needles for name, needles in self._tests if not name), None)
+
+    def spans(self, chunk: bytes) -> Iterator[tuple[int, int]]:
+        """(start, place of its LF) of each line that may pass, in order; `chunk` is whole lines."""
+        starts = _starts(chunk) if self._needed is None else _starts_with(chunk, self._needed)
+        for start in starts:
+            stop = chunk.find(b"\n", start)
+            if self.may_pass(chunk[start:stop]):
+                yield start, stop
 
     def may_pass(self, line: bytes) -> bool:
-        """`line` is one line: an absent member counts as null."""
+        """An absent member counts as null."""
         return all(
             any(needle in line for needle in needles) or (name != b"" and name not in line)
             for name, needles in self._tests
         )
 
-    def may_hold(self, chunk: bytes) -> bool:
-        """Whether any line of `chunk` may pass: only members that cannot be absent decide."""
-        return all(
-            name != b"" or any(needle in chunk for needle in needles)
-            for name, needles in self._tests
-        )
+
+def _starts(chunk: bytes) -> Iterator[int]:
+    at = 0
+    while at < len(chunk):
+        yield at
+        at = chunk.find(b"\n", at) + 1
+
+
+def _starts_with(chunk: bytes, needles: Iterable[bytes]) -> list[int]:
+    """Where each line begins that holds one of `needles`."""
+    starts: set[int] = set()
+    for needle in needles:
+        at = chunk.find(needle)
+        while at >= 0:
+            starts.add(chunk.rfind(b"\n", 0, at) + 1)
+            at = chunk.find(needle, chunk.find(b"\n", at))
+    return sorted(starts)
 
 
 # Documents ------------------------------------------------------------------------------------

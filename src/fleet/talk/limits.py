@@ -11,6 +11,7 @@ from fleet.records import Record, Sieve
 from fleet.talk.messages import stream_of
 
 RUNS = 64  # runs counted in a channel, those that posted last
+RECENT = 20_000  # records that are counted when the counts were lost
 THREADS = 200  # threads counted in a channel, those that were answered last
 
 _FROM_OUTSIDE = Sieve({"op": frozenset({"event"}), "run": frozenset({None})})
@@ -64,7 +65,17 @@ def limits(store: Store, cache: Cache, channel: str, turns: int) -> Limits:
             _count_run(state, record)
             _count_turn(state, record, turns)
 
-    folded = fold(store, cache, stream_of(channel), "limits", f"1/{turns}", _empty, step)
+    stream = stream_of(channel)
+    folded = fold(
+        store,
+        cache,
+        stream,
+        "limits",
+        f"1/{turns}",
+        _empty,
+        step,
+        since=lambda: store.head(stream) - RECENT,
+    )
     return Limits(folded.state)
 
 

@@ -75,24 +75,24 @@ class _Scan:
                 yield offset, _TOO_LONG
             elif self._needles is None:
                 yield from _split(offset, data)
-            elif self._needles.may_hold(data):
-                yield from self._sifted(offset, data, self._needles)
             else:
-                self._pass(data[data.rfind(b"\n", 0, -1) + 1 : -1], data.count(b"\n"))
+                yield from self._sifted(offset, data, self._needles)
 
     def _sifted(
         self, offset: int, data: bytes, needles: codec.Needles
     ) -> Iterator[tuple[int, bytes]]:
-        may_pass = needles.may_pass
-        for at, line in _split(offset, data):
-            if may_pass(line):
-                yield at, line
-            else:
-                self._pass(line, 1)
+        after = 0
+        for start, stop in needles.spans(data):
+            self._pass(data, after, start)
+            yield offset + start, data[start:stop]
+            after = stop + 1
+        self._pass(data, after, len(data))
 
-    def _pass(self, last: bytes, count: int) -> None:
-        self._last = last
-        self._passed += count
+    def _pass(self, data: bytes, start: int, stop: int) -> None:
+        """Pass by the lines from `start` to `stop`."""
+        if start < stop:
+            self._last = data[max(start, data.rfind(b"\n", 0, stop - 1) + 1) : stop - 1]
+            self._passed += data.count(b"\n", start, stop)
 
     def _settle(self) -> None:
         """Count the lines that were passed by without parsing: the last one says its number."""
