@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
+import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from fleet.records import Draft
+from fleet.stores.files import FilesStore
 from fleets import Scripted
 
 ROOT = Path(__file__).parents[2]
@@ -75,6 +79,21 @@ def test_no_write_is_lost_and_no_lock_file_is_replaced(scripted: Scripted) -> No
     body, _ = scripted.fleet.store.get("memory/counter")
     assert body == {"n": 8 * 40 + 1}
     assert before.items() <= _locks(scripted).items()
+
+
+def test_the_very_first_writes_may_come_together(tmp_path: Path) -> None:
+    """B1: threads whose writes are the first in a new home, 20 times over, lose none of them."""
+    for number in range(20):
+        state = tmp_path / f"{number}" / "state"
+        stores = [FilesStore(state) for _ in range(8)]
+        gate = threading.Barrier(8)
+
+        def write(store: FilesStore, gate: threading.Barrier = gate) -> int:
+            gate.wait()
+            return store.append("events", [Draft({"op": "event"})])[0].seq
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sorted(pool.map(write, stores)) == list(range(1, 9))
 
 
 def test_the_lock_library_is_one_that_keeps_its_files() -> None:
