@@ -108,6 +108,7 @@ def test_lost_caches_change_no_answer(home: Scripted) -> None:
 
 
 @pytest.mark.parametrize("reads", [3, pytest.param(len(READS), marks=pytest.mark.prove)])
+@pytest.mark.timeout(900)
 def test_caches_that_vanish_all_the_time_disturb_nobody(
     home: Scripted, tmp_path: Path, reads: int
 ) -> None:
