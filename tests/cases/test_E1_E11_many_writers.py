@@ -54,11 +54,12 @@ def test_those_who_follow_a_log_see_each_event_once_over_its_rotation(scripted: 
     assert scripted.call("emit", "note", "n=first").returncode == 0
     options = [(), ("--limit", "7"), ("--type", "note")]
     outs = [scripted.root.parent / f"follower-{number}" for number in range(3)]
-    followers = [_follow(scripted, *pair) for pair in zip(outs, options, strict=True)]
     writers = [
         subprocess.Popen([sys.executable, "-c", EMITS, str(scripted.root), name, "40", "60000"])
         for name in "abcdefgh"
     ]
+    assert until(lambda: scripted.fleet.store.head("events") > 1)
+    followers = [_follow(scripted, *pair) for pair in zip(outs, options, strict=True)]
 
     codes = [writer.wait(60) for writer in writers]
     complete = until(lambda: all(out.read_bytes().count(b"\n") >= 321 for out in outs), 30)

@@ -42,9 +42,7 @@ class FilesCache:
         """See `Cache.save`."""
         path = self._path(name)
         with suppress(OSError, NotAllowed):
-            disk.check_folder(
-                os.path.dirname(self._folder)
-            )  # a state that is a link leads elsewhere
+            disk.check_folder(os.path.dirname(self._folder))  # a linked state leads elsewhere
             if not disk.check_folder(self._folder):
                 os.makedirs(self._folder, mode=0o700, exist_ok=True)
                 os.chmod(self._folder, 0o700)
