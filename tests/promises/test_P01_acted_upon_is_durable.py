@@ -101,6 +101,26 @@ def test_what_a_context_for_a_run_showed_is_durable(
     assert left.bus.lane_check("worker") == []
 
 
+def test_what_a_collaborator_reported_is_durable_once_it_is_told(
+    home: Scripted, power: Power, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A report that was read before its sync, and told to another agent's run, stays."""
+    home.agent("worker", "true", "collaborators: [later]")
+    fleet = home.fleet
+    run = prepared(fleet, "later")
+    env = token_of(fleet, "later", run)
+    author = identity.resolve(fleet.store, env, known_agents=("later",))
+    assert fleet.runs.last_ended("later") is None  # a warm fold: a cold one syncs as well
+    written_unsynced(monkeypatch, lambda: home.fleet.runs.report(author, "mailed 4 leads"))
+    assert not after(power, tmp_path / "before").runs.find(run).report
+
+    worker = fleet.config.agents["worker"]
+    context = build(home.fleet.sources(), worker, run="r", durable=True)
+
+    assert "mailed 4 leads" in context.context_md
+    assert after(power, tmp_path / "left").runs.find(run).report == "mailed 4 leads"
+
+
 def test_a_repeated_id_that_was_acknowledged_is_durable(
     home: Scripted, power: Power, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
