@@ -52,7 +52,7 @@ def test_those_who_follow_a_log_see_each_event_once_over_its_rotation(scripted: 
     """
     scripted.agent("worker", "cat > /dev/null; echo done")
     assert scripted.call("emit", "note", "n=first").returncode == 0
-    options = [(), ("--limit", "7"), ("--type", "note")]
+    options = [("--limit", "999"), ("--limit", "7"), ("--type", "note")]
     outs = [scripted.root.parent / f"follower-{number}" for number in range(3)]
     writers = [
         subprocess.Popen([sys.executable, "-c", EMITS, str(scripted.root), name, "40", "60000"])
