@@ -3,9 +3,11 @@
 It reads and computes; what a terminal makes of it, and what the runner does about it, is elsewhere.
 """
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from heapq import merge
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -15,7 +17,6 @@ from fleet.controls import Controls
 from fleet.folds import damaged
 from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body
-from fleet.runs.outcome import OUTCOMES
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -47,10 +48,11 @@ class Sources:
 def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner, warning, damaged.
 
-    `health` is "ok", "degraded" (a broken config, or an agent whose last run was its own failure)
+    `health` is "ok", "degraded" (a broken config, a full disk, or an agent whose last run failed)
     or "down" (no runner is alive). An agent's `state` is "running", "halted", "paused",
-    "disabled", "failing" or "waiting"; its `not_started` is None, or says why its last slot did not
-    start a run: {slot, result, detail}. `damaged` counts the lines that cannot be read, by log.
+    "disabled", "failing" or "waiting"; `failing` says so whatever its state is; its `not_started`
+    is None, or says why its last slot did not start a run: {slot, result, detail}. `damaged`
+    counts the lines that cannot be read, by log.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     open_runs = {run.agent: run for run in sources.runs.open()}
@@ -86,11 +88,23 @@ def runner(store: Store) -> Body:
 def health(sources: Sources) -> str:
     """The word of `status` alone: what awareness says about the system."""
     failing = any(
-        _failed(last)
+        failed(last)
         for agent in sources.config.agents
         if (last := sources.runs.last_ended(agent)) is not None
     )
-    return DEGRADED if failing or sources.config.warning else OK
+    return DEGRADED if failing or sources.config.warning or low_disk(sources.config) else OK
+
+
+def failed(run: "Run") -> bool:
+    """Whether an ended run was no success; one that was stopped is neither."""
+    return run.outcome != "killed" and run.row is not None and not run.row.advances
+
+
+def low_disk(config: HomeConfig) -> str:
+    """One line when less than `limits.min_free` is free, so that nothing may start; else ""."""
+    room = os.statvfs(config.state if config.state.exists() else config.root)
+    free, least = room.f_bavail * room.f_frsize, config.limits.min_free
+    return "" if free >= least else f"{free >> 20} MiB are free, limits.min_free is {least >> 20}"
 
 
 def next_due(agent: Agent, zone: ZoneInfo, after: datetime) -> datetime | None:
@@ -111,9 +125,9 @@ def upcoming(
     zone = ZoneInfo(config.timezone)
     end = start + timedelta(days=days)
     enabled = [agent for agent in config.agents.values() if agent.enabled]
-    due = [slot for agent in enabled for slot in _slots_until(agent, zone, start, end)]
     reasons = {agent: _held_back(config, controls, agent) for agent in config.agents}
-    for instant, agent_id, slot in sorted(due):
+    due = merge(*(_slots_until(agent, zone, start, end) for agent in enabled))
+    for instant, agent_id, slot in due:
         yield {
             "agent": agent_id,
             "slot": slot.astimezone(zone).isoformat(timespec="seconds"),
@@ -144,8 +158,8 @@ def _held_back(config: HomeConfig, controls: Controls, agent: str) -> str:
 def _health(config: HomeConfig, leader: Body, agents: list[Body]) -> str:
     if not leader["alive"]:
         return DOWN
-    failing = any(agent["state"] == "failing" for agent in agents)
-    return DEGRADED if failing or config.warning else OK
+    failing = any(agent["failing"] for agent in agents)
+    return DEGRADED if failing or config.warning or low_disk(config) else OK
 
 
 def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
@@ -155,6 +169,7 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime)
     return {
         "id": agent.id,
         "state": _state(sources, agent, running, last),
+        "failing": last is not None and failed(last),
         "last_outcome": last.outcome if last else None,
         "last_ended": last.ended if last else None,
         "next_due": due.isoformat(timespec="seconds") if due else None,
@@ -194,11 +209,7 @@ def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | N
         return "halted"
     if control.paused or sources.config.paused:
         return "paused"
-    return "failing" if last is not None and _failed(last) else "waiting"
-
-
-def _failed(run: "Run") -> bool:
-    return OUTCOMES[str(run.outcome)].fault and not run.advance
+    return "failing" if last is not None and failed(last) else "waiting"
 
 
 def _cost(sources: Sources, agent: str, now: datetime) -> float:

@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -6,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fleets import Scripted, until
+from fleets import Scripted, running, until
 
 REPORT = "cat > prompt.txt; fleet report 'did it' --next 'more'"
 
@@ -95,6 +96,69 @@ def test_the_cap_counts_runs_of_other_terminals(tmp_path: Path) -> None:
     assert first.wait(20) == 0
     assert refused.returncode == 75
     assert home.call("run", "two").returncode == 0
+
+
+@pytest.mark.parametrize("script", ["exit 3", "exec /no/such/program", "cat > /dev/null"])
+def test_a_streak_of_failures_is_one_alert(scripted: Scripted, script: str) -> None:
+    """From the third failure in a row, of any kind, there is one alert; a new streak is another."""
+    scripted.agent("worker", f"test -e well && echo done && exit 0; {script}")
+    well = scripted.root / "work" / "worker" / "well"
+
+    def alerts() -> int:
+        return scripted.fleet.store.head("alerts")
+
+    counts = []
+    for _ in range(5):
+        scripted.call("run", "worker")
+        counts.append(alerts())
+    well.touch()
+    assert scripted.call("run", "worker").returncode == 0
+    well.unlink()
+    for _ in range(3):
+        scripted.call("run", "worker")
+
+    assert counts == [0, 0, 1, 1, 1]
+    assert alerts() == 2
+
+
+def test_a_failing_agent_is_seen_behind_a_pause(scripted: Scripted) -> None:
+    """`status` says `paused` and still that it fails; a program that is not there is a failure."""
+    scripted.agent("worker", "true")
+    path = scripted.root / "agents" / "worker.yaml"
+    path.write_text(path.read_text().replace("/bin/sh", "/no/such/program"))
+    scripted.call("run", "worker")
+    scripted.call("pause", "worker")
+
+    (agent,) = json.loads(scripted.call("status", "--json").stdout)["agents"]
+
+    assert (agent["state"], agent["failing"]) == ("paused", True)
+
+
+def test_nothing_starts_on_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
+    """Below `limits.min_free` a run by hand is refused with 75, and `up` records `low_disk`."""
+    home = Scripted(tmp_path / "home")
+    text = (home.root / "fleet.yaml").read_text()
+    home.put("fleet.yaml", text.replace("min_free: 1MiB", "min_free: 900000GiB"))
+    home.agent("worker", "echo done", schedule="{every: 1s}")
+
+    refused = home.call("run", "worker")
+
+    assert (refused.returncode, home.runs()) == (75, [])
+    assert "min_free" in refused.stderr
+    with running(home) as up:
+        assert until(home.fires, 10), up.said()
+        up.stop()
+    assert "low_disk" in {fire.body["result"] for fire in home.fires()}
+    assert home.fleet.store.head("alerts") == 1
+
+
+def test_next_answers_at_once_however_far_it_looks(scripted: Scripted) -> None:
+    """A year of an agent that wakes each second is not held in memory: the first slots come."""
+    scripted.agent("worker", "echo done", schedule="{every: 1s}")
+
+    done = scripted.call("next", "--days", "400", "--limit", "3")
+
+    assert len(done.stdout.splitlines()) == 3
 
 
 def test_what_a_run_leaves_is_for_this_user_only(scripted: Scripted) -> None:

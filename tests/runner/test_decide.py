@@ -27,6 +27,7 @@ def test_one_due_slot_of_a_free_agent_starts() -> None:
         (Situation(stopping=True, halted="x", paused="x", running="r"), "stopping"),
         (Situation(halted="by operator", paused="x", running="r"), "halted"),
         (Situation(paused="by operator", running="r"), "paused"),
+        (Situation(low_disk="3 MiB", running="r"), "low_disk"),
         (Situation(running="r"), "skipped_overlap"),
         (Situation(runs_today=3, max_runs_per_day=3), "daily_runs"),
         (Situation(runs_today=2, max_runs_per_day=3), "start"),

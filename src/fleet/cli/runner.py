@@ -5,7 +5,7 @@ from itertools import islice
 import click
 
 from fleet.cli.grammar import command, moment_of
-from fleet.cli.output import flush, say, say_json, table
+from fleet.cli.output import flush, say, say_json
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Down, EndedBadly, Unknown, Usage
 from fleet.text import suggest
@@ -76,13 +76,12 @@ def next_command(
 
     fleet = session.fleet
     begin = moment_of(session, start, "--from")
-    slots = list(islice(upcoming(fleet.config, fleet.controls, begin, days), limit))
-    if as_json:
-        for slot in slots:
+    width = max(map(len, fleet.config.agents), default=0)
+    for slot in islice(upcoming(fleet.config, fleet.controls, begin, days), limit):
+        if as_json:
             say_json(slot)
-    else:
-        for line in table([s["due"], s["agent"], s["reason"]] for s in slots) if slots else ():
-            say(line)
+        else:
+            say(f"{slot['due']}  {slot['agent']:{width}}  {slot['reason']}")
 
 
 @command("run", examples=["fleet run outreach", "fleet run outreach --dry-run"])

@@ -96,7 +96,9 @@ def summarise(fleet: Fleet) -> Summary:
     """Read the summary of a home from its logs."""
     runs = [run for run in fleet.runs.list(None, 100_000) if run.outcome]
     events = [record for record in _records(fleet, "events") if is_event(record)]
-    shown = Counter((ref, run.agent) for run in runs if run.advance for ref in run.delivered)
+    shown = Counter(
+        (ref, run.agent) for run in runs if run.row and run.row.advances for ref in run.delivered
+    )
     due = {
         (event.ref, agent.id)
         for event in events

@@ -33,12 +33,13 @@ class Slot:
 class Situation:
     """What is known about one agent at the moment of the decision.
 
-    `paused`, `halted` are "" or the line that says who, when and why.
+    `paused`, `halted` are "" or the line that says who, when and why; `low_disk` says how low.
     """
 
     stopping: bool = False
     halted: str = ""
     paused: str = ""
+    low_disk: str = ""
     running: str = ""  # the id of the agent's live run
     runs_today: int = 0
     max_runs_per_day: int | None = None
@@ -82,6 +83,8 @@ def _refusal(situation: Situation) -> tuple[str, str] | None:
         return "halted", situation.halted
     if situation.paused:
         return "paused", situation.paused
+    if situation.low_disk:
+        return "low_disk", situation.low_disk
     return None
 
 

@@ -25,6 +25,7 @@ from fleet.runner.launchers import Plan, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
+from fleet.status import low_disk
 from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
@@ -168,6 +169,8 @@ def run_by_hand(
         raise NotStarted(
             f"{agent_id} is halted {halted}", f"fleet resume {agent_id}", reason="halted"
         )
+    if full := low_disk(fleet.config):
+        raise NotStarted(full, "free disk space, or lower limits.min_free", reason="low_disk")
     settle.reconcile(fleet)
     run = new_id(fleet.store.now().wall)
     reserve(fleet, agent, run)

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from fleet.alerts import raise_alert
 from fleet.config.model import Agent
 from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.places import NEXT_DUE
@@ -28,7 +29,7 @@ from fleet.runner.decide import START, Decision, Situation, Slot, decide
 from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
-from fleet.status import next_due
+from fleet.status import low_disk, next_due
 from fleet.wiring import Fleet, open_fleet
 
 _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
@@ -233,12 +234,26 @@ class Runner:
         decisions = decide(open_slots, self._situation(agent))
         refused = [decision for decision in decisions if decision.result != START]
         slots.settle(agent.id, refused)
+        if any(decision.result == "low_disk" for decision in refused):
+            self._tell_low_disk(refused[-1].detail)
         for line in _summed(agent.id, refused):
             self._echo(line)
         start = [(agent, decision) for decision in decisions if decision.result == START]
         if start:
             self._waiting.add(agent.id)
         return start
+
+    def _tell_low_disk(self, how_low: str) -> None:
+        today = self._now().astimezone(self._zone()).date()
+        raise_alert(
+            self._fleet.store,
+            kind="low-disk",
+            subject="fleet",
+            what=f"the disk is nearly full: {how_low}",
+            done="nothing starts until there is room",
+            fix="free disk space, or lower limits.min_free",
+            key=f"low-disk/{today}",
+        )
 
     def _untaken(self, agent: Agent, slots: Slots, noticed: list[Slot]) -> list[Slot]:
         """Finish what a runner that died left half done: a taken slot whose run is on record."""
@@ -270,6 +285,7 @@ class Runner:
             stopping=self._stopping,
             halted=control.halted,
             paused=paused,
+            low_disk=low_disk(self._fleet.config),
             running=running.run if running else "",
             runs_today=self._runs_today(agent),
             max_runs_per_day=agent.max_runs_per_day,

@@ -8,6 +8,7 @@ is free has its outcome on record.
 import time
 from collections.abc import Collection
 from datetime import datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -19,13 +20,15 @@ from fleet.records import Body, Sieve, rfc3339
 from fleet.runner.live import keeper_alive, read_json, whole
 from fleet.runs import Run
 from fleet.runs.judge import judge_claude, judge_command
-from fleet.runs.outcome import OUTCOMES, Left, Verdict, settle_expectations
+from fleet.runs.outcome import Left, Verdict, settle_expectations
 from fleet.runs.run import places_body, places_of
+from fleet.status import failed
 from fleet.wiring import Fleet
 
 NOTHING = Expects()
 DEAD_AFTER = 5  # failed attempts after which an event is set aside
 FAILING_AFTER = 3  # failures in a row after which a person is told
+STREAK = 60  # newest runs in which a streak of failures is looked for
 STOP_MARGIN = 5.0  # seconds beyond an agent's grace until a stopped run must have its exit.json
 
 
@@ -128,26 +131,20 @@ def set_aside_poison(fleet: Fleet, agent: str) -> None:
 
 
 def _tell_when_failing(fleet: Fleet, agent: str) -> None:
-    newest = [run for run in fleet.runs.list(agent, FAILING_AFTER + 20) if run.outcome]
-    streak: list[Run] = []
-    for run in newest:
-        row = OUTCOMES[str(run.outcome)]
-        if row.retried or not (row.fault or row.advances):
-            continue  # it says nothing about the agent
-        if run.advance or not row.fault:
-            break
-        streak.append(run)
-    if len(streak) < FAILING_AFTER:
-        return
-    last = streak[0]
+    """Raise one alert for each streak of failures, whoever's fault they are."""
+    newest = [run for run in fleet.runs.list(agent, STREAK) if run.outcome not in {None, "killed"}]
+    streak = list(takewhile(failed, newest))
+    if len(streak) < FAILING_AFTER or len(streak) == len(newest) == STREAK:
+        return  # too short, or longer than one can see: it was told long ago
+    last, first_told = streak[0], streak[-FAILING_AFTER]
     raise_alert(
         fleet.store,
         kind="failing",
         subject=agent,
-        what=f"{agent} failed {FAILING_AFTER} times in a row, last: {last.outcome} {last.reason}",
+        what=f"{agent} failed {FAILING_AFTER} times in a row: {last.outcome}, {last.reason}",
         done="its events wait, its schedule goes on",
         fix=f"fleet logs {agent}, fleet context {agent}",
-        key=f"failing/{agent}/{streak[-1].id}",
+        key=f"failing/{agent}/{first_told.id}",
     )
 
 
