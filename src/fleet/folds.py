@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from fleet.logs import holds
 from fleet.ports import Cache, Store, first_kept, read_kept
-from fleet.records import Place, Record
+from fleet.records import Batch, Place, Record
 
 S = TypeVar("S")
 
@@ -66,15 +66,22 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     Raises:
         Unsettled: the log could not be synced before its value was saved.
     """
-    key = f"fold/{stream}/{name}"
-    first = first_kept(store, stream)
-    cached: Folded[S] | None = _cached(store, cache.load(key), stream, version, first)
-    begin = cached or Folded(initial(), max(first - 1, since() if since else 0), "")
-    folded, moved = _run(store, stream, begin, step)
-    if (moved and cached is None) or moved >= SAVE_EVERY:
+    key, first = f"fold/{stream}/{name}", first_kept(store, stream)
+    saved: Folded[S] | None = _saved(cache.load(key), version, first)
+    # One read tells whether the log still holds the record that the value stands on, and what
+    # has come since: most folds are asked again before anything has.
+    batch = read_kept(store, stream, max(0, saved.seq - 1), _CHUNK) if saved else Batch((), 0)
+    if saved and _holds(batch, saved.place):
+        folded, moved = _run(store, stream, saved, step, batch)
+    else:
+        saved = None
+        begin = Folded(initial(), max(first - 1, since() if since else 0), "")
+        batch = read_kept(store, stream, begin.seq, _CHUNK)
+        folded, moved = _run(store, stream, begin, step, batch)
+    if (moved and saved is None) or moved >= SAVE_EVERY:
         store.sync(stream)
-        saved = {"version": version, "first": first, "seq": folded.seq, "crc": folded.crc}
-        cache.save(key, json.dumps(saved | {"state": folded.state}).encode())
+        said = {"version": version, "first": first, "seq": folded.seq, "crc": folded.crc}
+        cache.save(key, json.dumps(said | {"state": folded.state}).encode())
     return folded
 
 
@@ -85,7 +92,9 @@ def damaged(store: Store, cache: Cache, stream: str) -> int:
         Unsettled: the log could not be synced before the number was saved.
     """
     key, first = f"fold/{stream}/damaged", first_kept(store, stream)
-    cached: Folded[dict[str, int]] | None = _cached(store, cache.load(key), stream, "1", first)
+    cached: Folded[dict[str, int]] | None = _saved(cache.load(key), "1", first)
+    if cached and not holds(store, stream, cached.place):
+        cached = None
     known, seq, crc = cached or Folded({"upto": first - 1, "lines": 0}, first - 1, "")
     upto, lines = known["upto"], known["lines"]
     while (batch := read_kept(store, stream, upto, _CHUNK)).upto > upto:
@@ -99,35 +108,44 @@ def damaged(store: Store, cache: Cache, stream: str) -> int:
     return lines
 
 
-def _cached(
-    store: Store, data: bytes | None, stream: str, version: str, first: int
-) -> Folded[S] | None:
-    """The cached value when it is whole, of this version, and of the log that is there now."""
+def _saved(data: bytes | None, version: str, first: int) -> Folded[S] | None:
+    """The cached value when it is whole, of this version, and of a log that begins at `first`."""
     try:
         saved = json.loads(data or b"null")
         if saved["version"] != version or saved["first"] != first:
             return None
-        place = Place(int(saved["seq"]), str(saved["crc"]))
-        value: Folded[S] = Folded(saved["state"], place.seq, place.crc)
+        return Folded(saved["state"], int(saved["seq"]), str(saved["crc"]))
     except (ValueError, TypeError, KeyError):
         return None
-    return value if holds(store, stream, place) else None
+
+
+def _holds(batch: Batch, place: Place) -> bool:
+    """Whether `batch`, read from before `place`, is of the log in which it was noted.
+
+    A line that was damaged since then says nothing against it.
+    """
+    if batch.records and batch.records[0].seq == place.seq:
+        return batch.records[0].crc == place.crc
+    return bool(batch.damage)
 
 
 def _run(
-    store: Store, stream: str, begin: Folded[S], step: Callable[[S, Record], None]
+    store: Store,
+    stream: str,
+    begin: Folded[S],
+    step: Callable[[S, Record], None],
+    batch: Batch,
 ) -> tuple[Folded[S], int]:
-    """The value after every record that follows `begin`, and how many there were."""
-    upto, seq, crc, moved = begin.seq, begin.seq, begin.crc, 0
-    head = store.head(stream)
-    while upto < head:
-        batch = read_kept(store, stream, upto, _CHUNK)
+    """The value after every record that follows `begin`, `batch` first, and how many there were."""
+    seq, crc, moved = begin.seq, begin.crc, 0
+    while True:
         for record in batch.records:
+            if record.seq <= seq:
+                continue  # the one that `begin` stands on
             if record.body.get("op") != "gap":
                 step(begin.state, record)
             seq, crc = record.seq, record.crc
-        moved += len(batch.records)
-        if batch.upto <= upto:
-            break
-        upto = batch.upto
-    return Folded(begin.state, seq, crc), moved
+            moved += 1
+        if len(batch.records) < _CHUNK:
+            return Folded(begin.state, seq, crc), moved
+        batch = read_kept(store, stream, batch.upto, _CHUNK)

@@ -138,7 +138,7 @@ def last_record(store: Store, stream: str) -> Record | None:
 def first_kept(store: Store, stream: str) -> int:
     """The lowest number that `stream` still holds: 1 until something was trimmed."""
     try:
-        store.read(stream, 0, 1)
+        store.read(stream, 0, 0)
     except Trimmed as trimmed:
         return trimmed.first
     return 1

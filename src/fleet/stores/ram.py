@@ -131,6 +131,8 @@ class RamStore:
                     f"read from {log.first}",
                     first=log.first,
                 )
+            if limit <= 0:
+                return Batch((), after)
             start = bisect_right(log.seqs, after)
             seqs, lines = log.seqs[start:], log.lines[start:]
         needles = codec.Needles(sieve) if sieve else None

@@ -23,6 +23,8 @@ def read(layout: Layout, stream: str, after: int, limit: int, sieve: Sieve | Non
                 f"read from {firsts[0]}",
                 first=firsts[0],
             )
+        if limit <= 0:
+            return Batch((), after)
         scan = _Scan(layout, stream, after, limit, sieve)
         try:
             for first in segments.from_number(firsts, after + 1):
