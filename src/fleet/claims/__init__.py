@@ -7,6 +7,7 @@ it, for people and for lists. What a claim protects is checked by the store, thr
 import time
 
 from fleet.claims.asked import check_durations, check_key, check_note
+from fleet.claims.command import is_waited_for, this_process
 from fleet.claims.listing import STREAM, history, open_keys
 from fleet.claims.rules import (
     Claim,
@@ -65,10 +66,12 @@ class Claims:
         once: float | None = None,
         wait: float = 0.0,
         note: str = "",
+        for_command: bool = False,
     ) -> Claim:
         """Hold `key`: in a run until its end, outside of one for 30 minutes.
 
-        Taking what one holds already keeps its token and never shortens it.
+        Taking what one holds already keeps its token and never shortens it; what is held for a
+        command, nobody else takes, also not the same holder.
 
         Args:
             author: who will hold it.
@@ -78,6 +81,7 @@ class Claims:
             once: refuse when anybody completed the key in so many seconds.
             wait: seconds to wait for it, at most 600.
             note: why, at most 500 bytes.
+            for_command: this process runs a command under it, and renews and releases it.
 
         Raises:
             Held: another one holds it, or completed it (`once`).
@@ -89,10 +93,12 @@ class Claims:
         check_note(note)
         check_durations(ttl=ttl, keep=keep, once=once, wait=wait)
         until = time.monotonic() + wait
+        command = this_process() if for_command else None
         while True:
             head = self._store.head(STREAM)
             lasts = lasting(author, self._store.now(), ttl, keep)
-            wish = Wish(key, author.name, author.run, lasts, note, keep is not None)
+            kept = keep is not None
+            wish = Wish(key, author.name, author.run, lasts, note, kept, command=command)
             try:
                 return self._take(wish, once, author.by)
             except Held:
@@ -101,36 +107,45 @@ class Claims:
                     raise
                 self._store.wait({STREAM: head}, min(left, _POLL))
 
-    def renew(self, author: Author, key: str, ttl: float | None = None) -> Claim:
+    def renew(
+        self, author: Author, key: str, ttl: float | None = None, *, for_command: bool = False
+    ) -> Claim:
         """Hold one's live claim longer: `ttl` seconds from now, else as long as it was taken for.
 
         In a run never beyond its end, but for a kept claim. A renewal never shortens.
 
         Raises:
-            Held: another one holds it.
+            Held: another one, or another command than this process's, holds it.
             Unknown: nobody holds it, it may have expired.
             NotAllowed: the key is fleet's own, or the run is over.
         """
         check_key(author, key)
         check_durations(ttl=ttl)
+        command = this_process() if for_command else None
 
         def decide(body: Body | None, now: Instant) -> Decided:
             if body is None or not is_live(body, now):
                 raise Unknown(f"nobody holds {key} any more", f"fleet claim {key}")
+            if body.get("command") != command:
+                raise refusal(body, now, author.name)
             kept = bool(body["keep"])
             wanted = ttl or (number(body["lasts"]) if kept or author.until is None else None)
             lasts = lasting(author, now, None if kept else wanted, wanted if kept else None)
-            return "renewed", held(Wish(key, author.name, author.run, lasts), body, now)
+            wish = Wish(key, author.name, author.run, lasts, command=command)
+            return "renewed", held(wish, body, now)
 
         return self._decided(key, decide, author.by)
 
-    def release(self, author: Author, key: str, *, completed: bool = False) -> None:
+    def release(
+        self, author: Author, key: str, *, completed: bool = False, for_command: bool = False
+    ) -> None:
         """Give up one's claim; `completed` says that what it stood for is done (see `once`).
 
-        Releasing what one does not hold any more changes nothing.
+        Releasing what one does not hold any more changes nothing. A claim whose command lost the
+        process that waited for it is free to be released by its holder.
 
         Raises:
-            Held: another one holds it.
+            Held: another one, or another command than this process's, holds it.
             Unknown: nobody ever claimed it.
             NotAllowed: the key is fleet's own.
         """
@@ -139,10 +154,12 @@ class Claims:
         def decide(body: Body | None, now: Instant) -> Decided | None:
             if body is None:
                 raise self._never_claimed(key)
-            if body["holder"] == author.name:
+            running = body.get("command")
+            own = running == this_process() if for_command else not is_waited_for(running)
+            if body["holder"] == author.name and own:
                 return freed(body, now, completed=completed)
             if is_live(body, now):
-                raise refusal(body, now)
+                raise refusal(body, now, author.name)
             return None
 
         self._change(key, decide, author.by)
@@ -179,7 +196,9 @@ class Claims:
         check_key(author, key)
         if author.run is None:
             return NotHeldByOther(key, author.name)
-        return HeldBy(key, self.take(author, key).token)
+        lasts = lasting(author, self._store.now(), None, None)
+        wish = Wish(key, author.name, author.run, lasts, inside=True)
+        return HeldBy(key, self._take(wish, by=author.by).token)
 
     # For fleet itself -----------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """The rules of one claim's document, without I/O: who may have it, for how long, what changes.
 
 The document is `{key, holder, run, token, boot, until_uptime, until_wall, lasts, note, keep,
-taken_at, completed, last, changed_at}`: `holder` None when it was released, `completed`
-`{at_wall, by}` of the newest completion, `last` the line that belongs to its newest change.
+command, taken_at, completed, last, changed_at}`: `holder` None when it was released, `command`
+the process that runs a command under it or None, `completed` `{at_wall, by}` of the newest
+completion, `last` the line that belongs to its newest change.
 """
 
 import time
@@ -44,6 +45,8 @@ class Wish(NamedTuple):
     """What somebody asks for: to hold `key` for `lasts` seconds from now.
 
     `own_run_only` is for fleet's own keys: there the same agent in another run is another one.
+    `command` is the process that will run a command under it, `inside` says that the asker may be
+    within one that runs.
     """
 
     key: str
@@ -53,11 +56,24 @@ class Wish(NamedTuple):
     note: str = ""
     keep: bool = False
     own_run_only: bool = False
+    command: Body | None = None
+    inside: bool = False
 
     def owns(self, body: Body) -> bool:
         """Whether the live claim in `body` is the asker's already."""
         same_run = body["run"] == self.run or not self.own_run_only
-        return body["holder"] == self.holder and same_run
+        return body["holder"] == self.holder and same_run and self._fits(body)
+
+    def _fits(self, body: Body) -> bool:
+        """Whether the command under the claim leaves room for the asker.
+
+        The runs of one agent follow each other, so a run may put its own claim under a command;
+        an operator's claim may be that of a person at another terminal.
+        """
+        running = body.get("command")
+        if running is None:
+            return self.command is None or bool(self.run and body["run"])
+        return self.inside or running == self.command
 
 
 Decided = tuple[str, Body]
@@ -76,7 +92,7 @@ def held(wish: Wish, body: Body | None, now: Instant) -> Body:
     before = body or _NEW
     own = is_live(body, now)
     if own and not wish.owns(before):
-        raise refusal(before, now)
+        raise refusal(before, now, wish.holder)
     if not own:
         before = {**_NEW, "token": number(before["token"]) + 1, "completed": before["completed"]}
     left = max(left_of(before, now), wish.lasts) if own else wish.lasts
@@ -91,12 +107,13 @@ def held(wish: Wish, body: Body | None, now: Instant) -> Body:
         "lasts": wish.lasts,
         "note": wish.note or before["note"],
         "keep": wish.keep or before["keep"],
+        "command": wish.command or before.get("command"),
         "taken_at": before["taken_at"] or rfc3339(now.wall),
         "completed": before["completed"],
     }
 
 
-_NEW: Body = dict.fromkeys(("holder", "run", "taken_at", "completed")) | {
+_NEW: Body = dict.fromkeys(("holder", "run", "command", "taken_at", "completed")) | {
     "token": 0,
     "note": "",
     "keep": False,
@@ -106,9 +123,9 @@ _NEW: Body = dict.fromkeys(("holder", "run", "taken_at", "completed")) | {
 def freed(body: Body, now: Instant, *, completed: bool = False) -> Decided:
     """The document once its holder gave it up; the token stays, so that the next one grows."""
     if not completed:
-        return "released", {**body, "holder": None}
+        return "released", {**body, "holder": None, "command": None}
     done = {"at_wall": now.wall, "by": body["holder"]}
-    return "completed", {**body, "holder": None, "completed": done}
+    return "completed", {**body, "holder": None, "command": None, "completed": done}
 
 
 def left_of(body: Body, now: Instant) -> float:
@@ -153,13 +170,23 @@ def refuse_completed(key: str, body: Body | None, now: Instant, once: float | No
         )
 
 
-def refusal(body: Body, now: Instant) -> Held:
-    """The error that names who holds the live claim in `body`, until when, and why."""
+def refusal(body: Body, now: Instant, asker: str = "") -> Held:
+    """The error that names who holds the live claim in `body`, until when, and why.
+
+    An `asker` who is the holder himself is told how it ends.
+    """
     until = now.wall + left_of(body, now)
     note = f" ({clip(escape(str(body['note'])), _NOTE_SHOWN)})" if body["note"] else ""
+    command = body.get("command")
+    pid = command["pid"] if isinstance(command, dict) else 0
+    process = f" by process {pid}, which runs a command," if pid else ""
+    holder = f"{body['holder']}{process}"
+    fix = "leave it, do something else"
+    if asker == body["holder"]:
+        fix = "wait for its end" if pid else f"fleet release {body['key']} gives it back"
     return Held(
-        f"{body['key']} is held by {body['holder']} until {_local(until, now)}{note}",
-        "leave it, do something else",
+        f"{body['key']} is held by {holder} until {_local(until, now)}{note}",
+        fix,
         key=str(body["key"]),
         holder=str(body["holder"]),
         until=rfc3339(until),

@@ -61,7 +61,14 @@ def claim_command(
 
         argv = allowed(session, command)
     claim = fleet.claims.take(
-        fleet.author, key, ttl=ttl, keep=keep, once=once, wait=wait, note=argument(note)
+        fleet.author,
+        key,
+        ttl=ttl,
+        keep=keep,
+        once=once,
+        wait=wait,
+        note=argument(note),
+        for_command=bool(argv),
     )
     if argv:
         from fleet.cli.held import run_held

@@ -53,7 +53,7 @@ def run_held(session: Session, claim: "Claim", argv: Sequence[str], ttl: float |
     try:
         code = _renewing(session, claim, argv, (ttl or DEFAULT_TTL) / RENEWALS)
     finally:
-        fleet.claims.release(fleet.author, claim.key, completed=code == 0)
+        fleet.claims.release(fleet.author, claim.key, completed=code == 0, for_command=True)
     return code
 
 
@@ -67,7 +67,8 @@ def _renewing(session: Session, claim: "Claim", argv: Sequence[str], pause: floa
                 try:
                     return _code(process.wait(pause))
                 except subprocess.TimeoutExpired:
-                    fleet.claims.renew(fleet.author, claim.key, ttl=pause * RENEWALS)
+                    lasts = pause * RENEWALS
+                    fleet.claims.renew(fleet.author, claim.key, ttl=lasts, for_command=True)
                 except KeyboardInterrupt:
                     # The terminal told the command too: its own exit code is the answer.
                     continue
