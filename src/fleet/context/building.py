@@ -119,7 +119,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts) -> dict[str, Built
     makers: dict[str, Callable[[int], Built]] = {
         "you": lambda budget: you.build(scene, facts.past, budget),
         "events": lambda budget: events.build(scene, facts.waiting, budget),
-        "channels": lambda budget: channels.build(scene, facts.told, budget),
+        "channels": channels.maker(scene, facts.told),
         "how_to": lambda budget: how_to.build(agent.id, agent.interests, config.types, budget),
     }
     total = agent.context.max_tokens

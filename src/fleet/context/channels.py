@@ -1,6 +1,8 @@
 """The section of channel digests: pinned and unread messages, the newest where not all fit."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from fleet.config.model import Channel
 from fleet.context.data import CHANNEL, REF, Fields, invisible, mark
@@ -21,12 +23,18 @@ class Told:
     digest: Digest
 
 
-def build(scene: Scene, told: tuple[Told, ...], budget: int) -> Built:
-    """The section within `budget` tokens: pinned first, then important, then the newest."""
+def maker(scene: Scene, told: tuple[Told, ...]) -> Callable[[int], Built]:
+    """What builds the section within so many tokens: asked twice, it words each message once."""
+    lines = {m.ref: _message(scene, m) for one in told for m in one.digest.messages}
+    return partial(_build, scene, told, lines)
+
+
+def _build(scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], budget: int) -> Built:
+    """Pinned messages first, then important ones, then the newest."""
     if not told:
         return Built(NAME, "")
-    kept = _fitting(scene, told, budget)
-    text = "\n".join(_around(scene, told, kept))
+    kept = _fitting(scene, told, lines, budget)
+    text = "\n".join(_around(scene, told, lines, kept))
     items = tuple(
         _item(scene, message)
         for one in told
@@ -36,9 +44,11 @@ def build(scene: Scene, told: tuple[Told, ...], budget: int) -> Built:
     return Built(NAME, text, items, sum(sum(_left(one, kept)) for one in told))
 
 
-def _fitting(scene: Scene, told: tuple[Told, ...], budget: int) -> frozenset[str]:
+def _fitting(
+    scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], budget: int
+) -> frozenset[str]:
     """References of the messages that fit, the most important and then the newest first."""
-    left = budget - sum(map(cost, _around(scene, told, frozenset())))
+    left = budget - sum(map(cost, _around(scene, told, lines, frozenset())))
     ranked = sorted(
         (message for one in told for message in one.digest.messages),
         key=lambda message: (_weight(message), message.at, message.seq),
@@ -46,7 +56,7 @@ def _fitting(scene: Scene, told: tuple[Told, ...], budget: int) -> frozenset[str
     )
     kept: set[str] = set()
     for message in ranked:
-        left -= cost(_message(scene, message))
+        left -= cost(lines[message.ref])
         if left < 0:
             break
         kept.add(message.ref)
@@ -59,9 +69,11 @@ def _weight(message: Message) -> int:
     return int(any(reaction["kind"] == "important" for reaction in message.reactions))
 
 
-def _around(scene: Scene, told: tuple[Told, ...], kept: frozenset[str]) -> list[str]:
+def _around(
+    scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], kept: frozenset[str]
+) -> list[str]:
     """Every line of the section with the messages of `kept`; with none, what it costs at most."""
-    lines: list[str] = []
+    inside: list[str] = []
     quiet: list[str] = []
     marks = ""
     for one in told:
@@ -69,11 +81,11 @@ def _around(scene: Scene, told: tuple[Told, ...], kept: frozenset[str]) -> list[
         if not one.digest.messages and not one.digest.not_shown:
             quiet.append(one.channel.id)
             continue
-        lines.append(_head(scene, one, kept))
-        lines += [_message(scene, m) for m in one.digest.messages if m.ref in kept]
+        inside.append(_head(scene, one, kept))
+        inside += [lines[m.ref] for m in one.digest.messages if m.ref in kept]
     return [
         f"## Channels{marks}",
-        *([scene.fenced(HEADER, lines)] if lines else []),
+        *([scene.fenced(HEADER, inside)] if inside else []),
         *([f"Nothing new: {', '.join(quiet)}"] if quiet else []),
     ]
 

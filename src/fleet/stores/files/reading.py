@@ -104,6 +104,8 @@ class _Scan:
             self._passed = 0
 
     def _line(self, fd: int, path: str, offset: int, line: bytes) -> bool:
+        if self._number < self._after and self._is_before(line):
+            return False
         try:
             record = codec.decode_line(self._stream, line)
         except ValueError as fault:
@@ -119,6 +121,15 @@ class _Scan:
         self._passed = 0
         self._number = record.seq
         return False
+
+    def _is_before(self, line: bytes) -> bool:
+        """Whether `line` stands before what was asked for: then it need not be parsed."""
+        seq = codec.seq_of(line)
+        if seq is None or seq > self._after:
+            return False
+        self._passed = 0
+        self._number = seq
+        return True
 
     def _report(self, fd: int, path: str, offset: int, what: str) -> None:
         line = segments.line_number(fd, offset)
