@@ -14,6 +14,9 @@ Made from `fleet --help` by `python tests/reference.py > docs/cli.md`; a test co
 
 Exit codes: 0 done · 1 a bug · 2 usage · 3 rejected · 4 unknown name · 5 not allowed · 6 held by
 another · 7 no home or an invalid one · 8 ended badly · 9 no runner · 75 not done, try again later.
+A write that is done and whose answer cannot be printed is exit 1 and says so: do not repeat it.
+
+The home is `--home`, else `$FLEET_HOME` (empty counts as unset), else the nearest folder above.
 """
 
 

@@ -3,6 +3,7 @@
 This module is the tree of errors; it is not where their wording for a terminal is decided.
 
     FleetError                 1  a bug
+    ├── Unprinted              1  done, and the answer could not be printed
     ├── Usage                  2  the words of a command
     ├── Rejected               3  schema, size, encoding, the same id with another body
     ├── Unknown                4  a name that does not exist
@@ -37,6 +38,10 @@ class FleetError(Exception):
         super().__init__(f"{what}: {fix}" if fix else what)
         self.what = what
         self.fix = fix
+
+
+class Unprinted(FleetError):
+    """A write is done and durable, only its answer could not be printed: nobody may repeat it."""
 
 
 class Usage(FleetError):

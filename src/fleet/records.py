@@ -1,4 +1,4 @@
-"""The shapes that travel between floors: records, claims' liveness, guards, instants.
+"""The shapes that travel between floors: records, their references, claims' liveness, guards.
 
 Standard library only and no I/O: this module says what a record is, not where it is kept.
 """
@@ -7,6 +7,8 @@ import os
 import time
 from typing import NamedTuple, TypeAlias
 
+from fleet.errors import Usage
+
 Body: TypeAlias = dict[str, object]
 """One JSON object: what a record or a document says."""
 
@@ -14,6 +16,7 @@ RECORD_VERSION = 1
 MAX_RECORD = 64 * 1024  # bytes of an encoded line, LF included
 MAX_DOCUMENT = 256 * 1024  # bytes of an encoded document
 MAX_KEY = 200  # bytes of a caller's idempotency key
+_DIGITS = 18  # of a reference's number, far above any log's
 RESERVED = frozenset({"v", "seq", "id", "at", "key", "crc"})  # a body must not use these names
 
 
@@ -80,6 +83,18 @@ class Record(NamedTuple):
 def ref_of(stream: str, seq: int) -> str:
     """The short name of record `seq` of `stream`."""
     return f"{stream.rpartition('/')[2]}#{seq}"
+
+
+def parse_ref(text: str, example: str) -> tuple[str, int]:
+    """Short name and number of a reference such as `strategy#412`: the inverse of `ref_of`.
+
+    Raises:
+        Usage: it has not that form; `example` is one that has.
+    """
+    name, _, number = text.rpartition("#")
+    if name and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
+        return name, int(number)
+    raise Usage(f"'{text}' is no reference", f"write it like {example}")
 
 
 class Place(NamedTuple):

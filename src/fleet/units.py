@@ -1,4 +1,4 @@
-"""Durations, sizes and moments as people write them; this module knows no clock of its own."""
+"""Durations, sizes, moments and counts as people write them; this module knows no clock."""
 
 import re
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ _BYTES = {
     "gb": 10**9,
     "tb": 10**12,
 }
+_YEARS = (1970, 2999)
 _NUMBER = r"(\d{1,15}(?:\.\d{1,6})?)"
 _PART = re.compile(_NUMBER + r"([wdhms])", re.ASCII)
 _DURATION = re.compile(rf"(?:{_NUMBER}[wdhms])+", re.ASCII)
@@ -61,6 +62,11 @@ def age(seconds: float) -> str:
     return f"{max(0, int(seconds))}s"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 error`, `2 errors`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def parse_size(text: str) -> int:
     """Bytes of `64KiB`, `1GiB`, `2MB` or `4096`.
 
@@ -81,8 +87,19 @@ def parse_moment(text: str, *, now: "datetime", zone: "tzinfo") -> "datetime":
     day's midnight; `2026-11-30T03:00` that local time; an RFC 3339 instant itself; `now` is `now`.
 
     Raises:
-        ValueError: none of these.
+        ValueError: none of these, or outside of 1970 to 2999.
     """
+    try:
+        moment = _moment(text, now, zone)
+        years = moment.year, moment.astimezone(now.tzinfo).year
+    except OverflowError:
+        years = (0, 0)
+    if not all(_YEARS[0] <= year <= _YEARS[1] for year in years):
+        raise ValueError(f"'{text}' is out of bounds: name a moment of the years 1970 to 2999")
+    return moment
+
+
+def _moment(text: str, now: "datetime", zone: "tzinfo") -> "datetime":
     from datetime import datetime, timedelta
 
     if text == "now":

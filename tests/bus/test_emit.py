@@ -7,7 +7,7 @@ import pytest
 
 from fleet.alerts import recent
 from fleet.bus import Bus, event_json
-from fleet.errors import Held, Rejected, TryAgain, Unknown
+from fleet.errors import Held, Rejected, TryAgain, Unknown, Usage
 from fleet.records import HeldBy, NotHeldByOther
 from fleet.schemas import Registry
 from people import CONFIG, OPERATOR, in_run, limited
@@ -73,8 +73,9 @@ def test_an_unknown_type_or_agent_is_suggested(rig: Rig) -> None:
         rig.bus.emit(OPERATOR, "pricing-change", PRICE, to="out-reach")
     with pytest.raises(Unknown, match="no event"):
         rig.bus.emit(OPERATOR, "pricing-change", PRICE, cause="events#7")
-    with pytest.raises(Unknown, match="events#97"):
-        rig.bus.emit(OPERATOR, "pricing-change", PRICE, cause="strategy#7")
+    for cause in ("strategy#7", "events#", "#7", f"events#{'1' * 26}", "events"):
+        with pytest.raises(Usage, match="events#97"):
+            rig.bus.emit(OPERATOR, "pricing-change", PRICE, cause=cause)
 
 
 def test_a_type_may_name_its_addressee(rig: Rig) -> None:

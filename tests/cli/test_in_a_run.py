@@ -107,7 +107,7 @@ def test_a_run_works_in_its_own_home_only(
 def test_files_of_the_agents_folders_are_read_and_no_others(
     home: Path, fleet: Fleet, run_env, tmp_path: Path
 ) -> None:
-    """--file and @F read regular files below the agent's folders; links out are refused."""
+    """--file and @F read regular files below the agent's folders; links, hard ones too, are refused."""
     env = run_env("outreach")
     work = home / "work" / "outreach"
     work.mkdir(parents=True)
@@ -117,6 +117,7 @@ def test_files_of_the_agents_folders_are_read_and_no_others(
     (work / "link.json").symlink_to(secret)
     (work / "out").symlink_to(tmp_path)
     os.mkfifo(work / "pipe")
+    os.link(secret, work / "hard.json")
     run_folder = home / "state" / "run" / env["FLEET_RUN_ID"]
     (run_folder / "own.json").write_text(secret.read_text())
 
@@ -125,7 +126,7 @@ def test_files_of_the_agents_folders_are_read_and_no_others(
         emitted = fleet("emit", "pricing-change", "--data", f"@{name}", env=env, cwd=work)
         assert emitted.returncode == 0
     for name in (
-        "link.json", "out/secret.json", str(secret), "../../fleet.yaml", "pipe", ".",
+        "link.json", "hard.json", "out/secret.json", str(secret), "../../fleet.yaml", "pipe", ".",
         "missing.json", "/proc/self/environ", str(home / "state" / "FORMAT"),
     ):  # fmt: skip
         assert fleet("post", "strategy", "--file", name, env=env, cwd=work).returncode == 5, name

@@ -115,6 +115,7 @@ class Bus:
         for_agent: str | None = None,
         where: Mapping[str, str] | None = None,
         floor: Mapping[str, Place] | None = None,
+        before: int | None = None,
         limit: int = 50,
     ) -> list[Record]:
         """Events in the order of the log, at most `limit` of those that fit everything given.
@@ -129,11 +130,12 @@ class Bus:
             for_agent: only what waits for this agent, beyond its places and `floor`.
             where: only with these payload fields (compared as text).
             floor: places from the agent's last run, as for `pending`.
+            before: only lower numbers.
             limit: how many.
         """
         from fleet.bus import lanes, listing
 
-        wanted = listing.Wanted(type, where or {}, since, until)
+        wanted = listing.Wanted(type, where or {}, since, until, before)
         if for_agent is None:
             return listing.listed(self._store, wanted, after=after, limit=limit)
         interests = self._interests(for_agent)

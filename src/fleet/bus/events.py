@@ -3,13 +3,12 @@
 from typing import NamedTuple
 
 from fleet.cursors import ADDRESSED, BROADCAST
-from fleet.errors import Unknown
-from fleet.records import Body, Place, Record, Sieve
+from fleet.errors import Usage
+from fleet.records import Body, Place, Record, Sieve, parse_ref
 
 STREAM = "events"
 LANES = (ADDRESSED, BROADCAST)  # in the order in which a prompt shows them
 COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or more"
-_DIGITS = 18  # of a number, far above any log's
 
 
 class Pending(NamedTuple):
@@ -80,9 +79,9 @@ def seq_of(ref: str) -> int:
     """The number in `events#97` (or in a bare `97`).
 
     Raises:
-        Unknown: it is no reference of an event.
+        Usage: it is no reference of an event.
     """
-    stream, _, number = ref.rpartition("#")
-    if stream in {"", STREAM} and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
-        return int(number)
-    raise Unknown(f"{ref!r} is no event", "an event's reference looks like events#97")
+    stream, seq = parse_ref(ref if "#" in ref else f"{STREAM}#{ref}", "events#97")
+    if stream != STREAM:
+        raise Usage(f"'{ref}' is no reference of an event", "write it like events#97")
+    return seq

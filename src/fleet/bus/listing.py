@@ -18,13 +18,15 @@ from fleet.records import Record, Sieve, wall_of
 class Wanted:
     """Which events: of type `type` (None: all), with `where`'s fields, stamped in [since, until].
 
-    `where` compares text: a value that is no text is compared as JSON (`true`, `12`).
+    Only below number `before`, when it is given. `where` compares text: a value that is no text is
+    compared as JSON (`true`, `12`).
     """
 
     type: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     since: float | None = None
     until: float | None = None
+    before: int | None = None
 
     def has(self, record: Record) -> bool:
         """Whether the record is such an event."""
@@ -32,6 +34,7 @@ class Wanted:
         fields = payload if isinstance(payload, dict) else {}
         return (
             is_event(record)
+            and (self.before is None or record.seq < self.before)
             and self.type in {None, record.body.get("type")}
             and all(k in fields and _text(fields[k]) == v for k, v in self.where.items())
             and self._in_time(record)
@@ -59,6 +62,8 @@ def listed(store: Store, wanted: Wanted, *, after: int | None, limit: int) -> li
     upper = store.head(STREAM)
     if wanted.until is not None:
         upper = place_before(store, STREAM, wanted.until + 0.001).seq
+    if wanted.before is not None:
+        upper = min(upper, wanted.before - 1)
     if after is None and wanted.since is None:
         return newest(store, STREAM, upper, limit, wanted.has, wanted.sieve)
     lower = after or 0

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -26,6 +27,16 @@ TRY_AGAIN = 75
 
 class Fleet(OwnHelp, click.Group):
     """Every command by name, imported when it is called; `--help` imports none of them."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse a line without a word, as any other line that makes no sense.
+
+        Raises:
+            Usage: nothing was typed.
+        """
+        if not args and not ctx.resilient_parsing:
+            raise Usage("fleet needs a command", "fleet --help lists them")
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names that are shown: in a run only what a run may call."""
@@ -70,7 +81,7 @@ class Fleet(OwnHelp, click.Group):
 
 @click.group(
     cls=Fleet,
-    context_settings={"help_option_names": ["--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     help="Coordinate a fleet of agents. `fleet COMMAND --help` has examples to copy.",
 )
 @click.option("--home", metavar="DIR", help="The home; else $FLEET_HOME, else the nearest above.")
@@ -113,18 +124,16 @@ def _run(argv: Sequence[str]) -> int:
         with fleet_command.make_context("fleet", list(argv)) as ctx:
             ctx.obj = session = _session(ctx.params)
             fleet_command.invoke(ctx)
-            if session.warning:
-                say_error(session.warning)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
-        sys.stdout.flush()
-        return done.exit_code
+        return _left_with(done.exit_code)
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except FleetError as fault:
-        sys.stdout.flush()
+        with suppress(OSError):
+            sys.stdout.flush()
         for line in _lines_of(fault, session):
             say_error(line)
         return fault.exit_code
@@ -134,14 +143,38 @@ def _run(argv: Sequence[str]) -> int:
         say_error(usage_line(fault, argv))
         return 2
     except OSError as fault:
-        say_error(f"{fault.strerror or fault}" + (f": {fault.filename}" if fault.filename else ""))
+        say_error(_plainly(fault))
         return TRY_AGAIN
+    finally:
+        if session and session.warning:
+            say_error(session.warning)
     return 0
 
 
+def _left_with(code: int) -> int:
+    """`code`, which a program or a run that has ended decides: no full disk may change it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        say_error(f"not all could be printed: {_plainly(fault)}")
+    return code
+
+
+def _plainly(fault: OSError) -> str:
+    return f"{fault.strerror or fault}" + (f": {fault.filename}" if fault.filename else "")
+
+
 def _session(params: Mapping[str, object]) -> Session:
-    """The session that the options before the command ask for."""
+    """The session that the options before the command ask for.
+
+    Raises:
+        Usage: `--home` names nothing: a script whose variable is empty meant another home.
+    """
     home, agent = params["home"], params["as_agent"]
+    if home == "":
+        raise Usage("--home is empty", "say fleet --home DIR, or leave it out")
     return Session(cast("str | None", home), cast("str | None", agent), os.environ)
 
 
@@ -153,7 +186,7 @@ def _lines_of(fault: FleetError, session: Session | None) -> "Iterator[str]":
         return
     yield str(fault)
     if isinstance(fault, BadHome):
-        yield from map(str, fault.findings)
+        yield from map(str, fault.findings[1:])  # the first is in the sentence
 
 
 def _say_bug(kind: type[BaseException], fault: BaseException, _trace: TracebackType | None) -> None:

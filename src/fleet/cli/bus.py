@@ -5,9 +5,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import command, moment, number_of
+from fleet.cli.grammar import LIMIT, command, moment, number_of
 from fleet.cli.inputs import argument, decoded, file_bytes, stdin_bytes
-from fleet.cli.output import Item, flush, local, page, say, say_items, say_json, say_written, upto
+from fleet.cli.output import (
+    Item,
+    flush,
+    going_on,
+    local,
+    page,
+    say_done,
+    say_items,
+    say_json,
+    say_written,
+    upto,
+)
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Rejected, Usage
 from fleet.strictjson import dumps, loads
@@ -75,9 +86,10 @@ def emit_command(
 @click.option("--type", "event_type", metavar="TYPE", help="Only this type.")
 @click.option("--where", metavar="KEY=VALUE", multiple=True, help="Only with this value.")
 @click.option("--after", metavar="REF", help="Only higher numbers, oldest first.")
+@click.option("--before", metavar="REF", help="Only lower numbers.")
 @click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
 @click.option("--until", metavar="WHEN", help="As --since.")
-@click.option("--limit", type=click.IntRange(min=1), help=f"At most so many (default {ITEMS}).")
+@click.option("--limit", type=LIMIT, help=f"At most so many (default {ITEMS}).")
 @click.option("-f", "follow", is_flag=True, help="Go on with what is emitted from now on.")
 @AS_JSON
 @pass_session
@@ -88,6 +100,7 @@ def events_command(
     event_type: str | None,
     where: tuple[str, ...],
     after: str | None,
+    before: str | None,
     since: str | None,
     until: str | None,
     limit: int | None,
@@ -98,12 +111,14 @@ def events_command(
     bus = session.fleet.bus
     most = page(session, limit, ITEMS, as_json=as_json)
     pairs = dict(_pair(text) for text in where)
-    start = number_of(after, EVENTS) if after else None
+    start = number_of(after, EVENTS)
+    first, last = moment(session, since, "--since"), moment(session, until, "--until")
     head = session.fleet.store.head(EVENTS)
     found = bus.events(
         after=start,
-        since=moment(session, since, "--since"),
-        until=moment(session, until, "--until"),
+        since=first,
+        until=last,
+        before=number_of(before, EVENTS),
         type=event_type,
         for_agent=for_agent,
         where=pairs,
@@ -116,7 +131,11 @@ def events_command(
     shown = found[:most] if forward else found[-most:]
     rest = ""
     if len(found) > most:
-        rest = f"fleet events {_edge(shown, forward=forward)}"
+        from fleet.cli.hints import again
+
+        same = {"--for": for_agent, "--type": event_type, "--where": where, "--limit": limit}
+        place = going_on(shown, first, last, after, before, forward=forward)
+        rest = again(session, ["events"], {**same, **place})
     _say_events(session, shown, rest, as_json=as_json)
     if follow:
         seen = shown[-1].seq if rest and forward else upto(head, shown)
@@ -131,7 +150,7 @@ def ack_command(session: Session, *, refs: tuple[str, ...]) -> None:
     fleet = session.fleet
     for ref in refs:
         record = fleet.bus.narrow(fleet.author, ref)
-        say(f"this run will consume its events up to {record.ref} and no further")
+        say_done(f"this run will consume its events up to {record.ref} and no further")
 
 
 # What was typed -----------------------------------------------------------------------------------
@@ -211,11 +230,6 @@ def _lines(data: str, source: str) -> dict[str, str]:
 
 
 # What is read -------------------------------------------------------------------------------------
-
-
-def _edge(shown: Sequence["Record"], *, forward: bool) -> str:
-    """The option that goes on behind, or before, what was shown."""
-    return f"--after {shown[-1].seq}" if forward else f"--until {shown[0].at}"
 
 
 def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:

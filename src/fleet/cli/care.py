@@ -4,9 +4,10 @@ import click
 
 from fleet.cli.grammar import command
 from fleet.cli.home import say_findings
-from fleet.cli.output import say, say_json
+from fleet.cli.output import say, say_done, say_json
 from fleet.cli.session import Session, pass_session
 from fleet.errors import EndedBadly
+from fleet.units import counted
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
@@ -21,7 +22,7 @@ def verify_command(session: Session, *, as_json: bool) -> None:
     findings = verify(session.fleet)
     say_findings(findings, as_json=as_json, well="every record and document can be read")
     if faults := sum(found.severity == "error" for found in findings):
-        raise EndedBadly(f"{faults} errors in {session.fleet.places.state}")
+        raise EndedBadly(f"{counted(faults, 'error')} in {session.fleet.places.state}")
 
 
 @command("reindex", examples=["fleet reindex"])
@@ -35,7 +36,7 @@ def reindex_command(session: Session, *, as_json: bool) -> None:
     if as_json:
         say_json({"caches": count})
     else:
-        say(f"{count} caches computed again")
+        say(f"{counted(count, 'cache')} computed again")
 
 
 @command("skip", examples=["fleet skip outreach --to events#97", "fleet skip outreach --to now"])
@@ -46,4 +47,4 @@ def skip_command(session: Session, *, agent: str, to: str) -> None:
     """Move an agent past events it need not see; nothing is deleted."""
     fleet = session.fleet
     place = fleet.bus.skip(fleet.author, agent, to)
-    say(f"{agent} is past events#{place.seq}")
+    say_done(f"{agent} is past events#{place.seq}")

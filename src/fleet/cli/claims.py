@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import DURATION, command
+from fleet.cli.grammar import DURATION, LIMIT, command
 from fleet.cli.inputs import argument
 from fleet.cli.output import Item, local, say_items, say_json, say_written, table
 from fleet.cli.session import Session, pass_session
@@ -105,7 +105,7 @@ def release_command(session: Session, *, key: str, completed: bool, as_json: boo
 @command("claims", examples=["fleet claims", "fleet claims --history lead:sarah@acme.com"])
 @click.argument("prefix", required=False, default="")
 @click.option("--history", metavar="KEY", help="Who held this key, and when.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("--limit", type=LIMIT, help="At most so many.")
 @AS_JSON
 @pass_session
 def claims_command(

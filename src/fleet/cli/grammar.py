@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OwnHelp:
-    """`--help` with a line of ours: click asks gettext for it, which loads `locale` every time."""
+    """`-h` and `--help` in our words: for its own click asks gettext, which loads `locale`."""
 
     _help_option: click.Option | None
 
@@ -25,7 +25,7 @@ class OwnHelp:
         """The option, made once: click relies on its identity."""
         if self._help_option is None:
             self._help_option = click.Option(
-                ["--help"],
+                ["-h", "--help"],
                 is_flag=True,
                 is_eager=True,
                 expose_value=False,
@@ -39,6 +39,44 @@ def _show_help(ctx: click.Context, _param: click.Parameter, value: object) -> No
     if value and not ctx.resilient_parsing:
         click.echo(ctx.get_help())
         ctx.exit()
+
+
+class Group(OwnHelp, click.Group):
+    """Several commands under one word; without one of them it says which there are."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuse the bare word.
+
+        Raises:
+            Usage: nothing follows it.
+        """
+        if not args and not ctx.resilient_parsing:
+            raise Usage(f"{ctx.command_path} needs one word more", self._choices(ctx))
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names.
+
+        Raises:
+            Usage: there is none of that name.
+        """
+        if self.get_command(ctx, args[0]) is None:
+            raise Usage(f"there is no '{ctx.command_path} {args[0]}'", self._choices(ctx))
+        return super().resolve_command(ctx, args)
+
+    def _choices(self, ctx: click.Context) -> str:
+        """`say fleet schema list, or fleet schema show TYPE`: as the examples write them."""
+        lines = []
+        for name, leaf in self.commands.items():
+            words = [name, *(param.make_metavar(ctx) for param in leaf.params if _is_needed(param))]
+            lines.append(" ".join([ctx.command_path, *words]))
+        return f"say {', or '.join(lines)}"
+
+
+def _is_needed(param: click.Parameter) -> bool:
+    return isinstance(param, click.Argument) and param.required
 
 
 class Command(OwnHelp, click.Command):
@@ -145,6 +183,7 @@ class Duration(click.ParamType[float]):
 
 
 DURATION = Duration()
+LIMIT = click.IntRange(1, 1_000_000)
 
 
 def command(
@@ -191,13 +230,18 @@ def moment_of(session: Session, text: str, option: str) -> "datetime":
         raise Usage(f"{option}: {fault}") from None
 
 
-def number_of(reference: str, stream: str) -> int:
-    """The record number in `97` or `events#97`, which must belong to the stream's short name.
+def number_of(reference: str | None, stream: str) -> int | None:
+    """The number in `97` or `events#97`, of the stream with that short name; None for None.
 
     Raises:
         Usage: neither a number nor a reference into `stream`.
     """
-    name, found, number = reference.rpartition("#")
-    if (found and name != stream) or not (number.isascii() and number.isdigit()):
-        raise Usage(f"'{reference}' is no reference here", f"write {stream}#97, or just 97")
-    return int(number)
+    if reference is None:
+        return None
+    from fleet.records import parse_ref
+
+    example = f"{stream}#97, or just 97"
+    name, seq = parse_ref(reference if "#" in reference else f"{stream}#{reference}", example)
+    if name != stream:
+        raise Usage(f"'{reference}' is no reference into {stream}", f"write it like {example}")
+    return seq

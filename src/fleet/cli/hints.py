@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import tzinfo
 
 import click
@@ -10,6 +10,7 @@ import click
 from fleet.cli.commands import COMMANDS
 from fleet.cli.grammar import Command
 from fleet.cli.output import soon
+from fleet.cli.session import Session
 from fleet.errors import Held
 from fleet.text import suggest
 
@@ -30,6 +31,21 @@ def line(*words: str) -> str:
 
 def _as_typed(word: str) -> str:
     return word if _PLAIN.fullmatch(word) else shlex.quote(word)
+
+
+def again(session: Session, words: Sequence[str], options: Mapping[str, object]) -> str:
+    """The line that asks on: `words`, each option that has a value, and whose home and who asks."""
+    who = {"--home": session.home, "--as": session.as_agent}
+    return line(*_options(who), *words, *_options(options))
+
+
+def _options(said: Mapping[str, object]) -> Iterator[str]:
+    for name, value in said.items():
+        for one in value if isinstance(value, tuple) else (value,):
+            if one is True:
+                yield name
+            elif one is not None and one is not False:
+                yield from (name, str(one))
 
 
 def unknown_command(word: str, rest: Sequence[str]) -> str:

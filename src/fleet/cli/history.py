@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import command, moment
+from fleet.cli.grammar import LIMIT, command, moment
 from fleet.cli.output import Item, flush, local, say, say_items, say_json, table
 from fleet.cli.runner import require_agent
 from fleet.cli.session import Session, pass_session
@@ -24,7 +24,7 @@ LOOK_EVERY = 0.2  # seconds between two looks at a file that grows
 
 @command("runs", examples=["fleet runs outreach", "fleet runs --json --limit 5"])
 @click.argument("agent", required=False)
-@click.option("--limit", type=click.IntRange(min=1), default=ITEMS, help="At most so many (50).")
+@click.option("--limit", type=LIMIT, default=ITEMS, help="At most so many (50).")
 @click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
 @click.option("--until", metavar="WHEN", help="As --since.")
 @AS_JSON

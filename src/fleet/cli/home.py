@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.cli.grammar import command
-from fleet.cli.output import flush, say, say_json
+from fleet.cli.output import flush, say, say_done, say_error, say_json
 from fleet.cli.session import Session, pass_session
-from fleet.errors import BadHome, EndedBadly
+from fleet.errors import BadHome, EndedBadly, Usage
+from fleet.places import find_home
+from fleet.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,17 +23,31 @@ JSON_VERSION = 1  # of what --json prints: grows when a key changes its meaning,
 
 
 @command("init", examples=["fleet init growth", "fleet init mine --minimal"])
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR")
 @click.option("--minimal", is_flag=True, help="Two agents instead of the growth fleet.")
-def init_command(folder: Path, *, minimal: bool) -> None:
+def init_command(folder: str, *, minimal: bool) -> None:
     """Write a home into DIR, paused, and say what to do next."""
     from fleet.cli.hints import line
     from fleet.homes import copy
 
-    written = copy("minimal" if minimal else "growth", folder)
-    say(f"wrote {len(written)} files to {folder}, paused: nothing runs before you say so. Next:")
+    if folder == "" or folder.startswith("-"):
+        raise Usage(f"'{folder}' cannot be a home", "name a folder, like fleet init growth")
+    root = Path(folder)
+    around = _home_around(root)
+    written = copy("minimal" if minimal else "growth", root)
+    if around:
+        say_error(f"note: {root} lies inside another home, {around}: from here on it is its own")
+    say_done(f"wrote {len(written)} files to {root}, paused: nothing runs before you say so. Next:")
     for word in ("check", "next", "up"):
-        say(f"  {line('--home', str(folder), word)}")
+        say(f"  {line('--home', str(root), word)}")
+
+
+def _home_around(root: Path) -> Path | None:
+    """The home that the folder `root`, which need not be there, lies in; None when in none."""
+    try:
+        return find_home(None, {}, root.resolve().parent)
+    except BadHome:
+        return None
 
 
 @command("check", examples=["fleet check", "fleet check --json"])
@@ -44,7 +60,9 @@ def check_command(session: Session, *, as_json: bool) -> None:
     findings = check(session.root)
     say_findings(findings, as_json=as_json, well="the home is valid")
     if faults := _errors(findings):
-        raise BadHome(f"{faults} errors in {session.root}", "mend them, then check again")
+        raise BadHome(
+            f"{counted(faults, 'error')} in {session.root}", "mend them, then check again"
+        )
 
 
 @command("doctor", examples=["fleet doctor"])
@@ -57,7 +75,7 @@ def doctor_command(session: Session, *, as_json: bool) -> None:
     findings = doctor(session.fleet)
     say_findings(findings, as_json=as_json, well="this machine is fit")
     if faults := _errors(findings):
-        raise EndedBadly(f"{faults} errors", "mend them, then ask the doctor again")
+        raise EndedBadly(counted(faults, "error"), "mend them, then ask the doctor again")
 
 
 @command("demo", examples=["fleet demo --fast"])

@@ -98,7 +98,7 @@ def _own_file(path: Path, folders: Sequence[Path]) -> bytes:
     """The bytes of a regular file below one of `folders`, with no way out of them by a link."""
     refusal = NotAllowed(
         f"a run may not read {path}",
-        f"only regular files in {' or '.join(map(str, folders))}, and no links out of them",
+        f"only regular files in {' or '.join(map(str, folders))}, and no links: copy it there",
     )
     try:
         real = path.resolve(strict=True)
@@ -109,8 +109,10 @@ def _own_file(path: Path, folders: Sequence[Path]) -> bytes:
         raise refusal from None
     try:
         opened = os.fstat(handle)
+        # A second name may lie anywhere, and what it names is not the agent's own.
+        own = stat.S_ISREG(opened.st_mode) and opened.st_nlink == 1
         # A folder on the way may have become a link between the two looks: compare what was opened.
-        if not stat.S_ISREG(opened.st_mode) or not _is_at(opened, real):
+        if not own or not _is_at(opened, real):
             raise refusal
         return os.read(handle, MOST + 1)
     finally:

@@ -4,10 +4,12 @@ What stands in the lines is the commands' business.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cli.session import Session
+from fleet.errors import Unprinted
 from fleet.strictjson import dumps
 from fleet.text import UNSEEN, escape
 
@@ -39,8 +41,9 @@ def say_json(value: Mapping[str, object]) -> None:
 
 
 def say_error(line: str) -> None:
-    """One sentence on standard error."""
-    sys.stderr.write(f"fleet: {escape(line)}\n")
+    """One sentence on standard error; where it cannot be written, the exit code has to do."""
+    with suppress(OSError):
+        sys.stderr.write(f"fleet: {escape(line)}\n")
 
 
 def flush() -> None:
@@ -59,13 +62,36 @@ def say_written(
     """The answer to a write.
 
     JSON when asked for; one line of words in a run and on a terminal; else the first field alone.
+
+    Raises:
+        Unprinted: it cannot be printed; `line` says what is done.
     """
-    if as_json:
-        say_json(fields)
-    elif session.one_line:
+    with _done(line):
+        if as_json:
+            say_json(fields)
+        elif session.one_line:
+            say(line)
+        else:
+            say(str(next(iter(fields.values()))))
+
+
+def say_done(line: str) -> None:
+    """The answer, one line of words, to something that is done; raises as `say_written`."""
+    with _done(line):
         say(line)
-    else:
-        say(str(next(iter(fields.values()))))
+
+
+@contextmanager
+def _done(line: str) -> Iterator[None]:
+    try:
+        yield
+        flush()
+    except BrokenPipeError:
+        raise
+    except OSError as fault:
+        raise Unprinted(
+            f"{line}, but this could not be printed: {fault.strerror}", "do not repeat it"
+        ) from None
 
 
 # Lists ------------------------------------------------------------------------------------------
@@ -87,6 +113,26 @@ def page(session: Session, limit: int | None, default: int, *, as_json: bool) ->
 def upto(head: int, shown: "Sequence[Record] | Sequence[Message]") -> int:
     """How far a follower is: `head` was looked at before `shown` was read, which may go further."""
     return max([head, *(one.seq for one in shown[-1:])])
+
+
+def going_on(
+    shown: "Sequence[Record] | Sequence[Message]",
+    since: float | None,
+    until: float | None,
+    after: str | None,
+    before: str | None,
+    *,
+    forward: bool,
+) -> dict[str, object]:
+    """The options that go on exactly behind, or before, what was `shown`; times as instants."""
+    from fleet.records import rfc3339
+
+    return {
+        "--since": None if since is None else rfc3339(since),
+        "--until": None if until is None else rfc3339(until),
+        "--after": shown[-1].seq if forward else after,
+        "--before": before if forward else shown[0].seq,
+    }
 
 
 def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:

@@ -1,11 +1,12 @@
 """The runner from the command line: up, stop, status, next, run, pause, resume, halt."""
 
+from contextlib import suppress
 from itertools import islice
 
 import click
 
-from fleet.cli.grammar import command, moment_of
-from fleet.cli.output import flush, say, say_json
+from fleet.cli.grammar import LIMIT, command, moment_of
+from fleet.cli.output import flush, say, say_done, say_json
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Down, EndedBadly, Unknown, Usage
 from fleet.text import suggest
@@ -31,7 +32,7 @@ def stop_command(session: Session, *, drain: bool) -> None:
     """Stop the runner as SIGTERM does: nothing new starts, what runs ends within its grace."""
     from fleet.runner.control import stop
 
-    say(stop(session.fleet, session.fleet.author, drain=drain))
+    say_done(stop(session.fleet, session.fleet.author, drain=drain))
 
 
 @command("status", examples=["fleet status", "fleet status --check", "fleet status --json"])
@@ -57,15 +58,28 @@ def status_command(session: Session, *, check: bool, as_json: bool) -> None:
         raise EndedBadly(f"the fleet is {health}", "fleet status says where")
 
 
+class Days(click.FloatRange):
+    """A number of days; `nan` is none, though it is neither too small nor too large."""
+
+    def convert(
+        self, value: float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Days."""
+        days = float(super().convert(value, param, ctx))
+        if days != days:  # noqa: PLR0124 - what makes it nan
+            self.fail(f"'{value}' is no number of days", param, ctx)
+        return days
+
+
 @command("next", examples=["fleet next", "fleet next --days 7 --from 2026-12-01 --json"])
 @click.option(
     "--days",
-    type=click.FloatRange(min=0, min_open=True, max=400),
+    type=Days(min=0, min_open=True, max=400),
     default=1.0,
     help="So far ahead (1).",
 )
 @click.option("--from", "start", metavar="TIME", default="now", help="03:00, a date, an instant.")
-@click.option("--limit", type=click.IntRange(min=1), help="At most so many.")
+@click.option("--limit", type=LIMIT, help="At most so many.")
 @AS_JSON
 @pass_session
 def next_command(
@@ -114,7 +128,7 @@ def pause_command(session: Session, *, agent: str | None, reason: str) -> None:
     """Nothing of AGENT (of nobody, without one) starts by schedule or wake; what runs goes on."""
     from fleet.runner.control import pause
 
-    say(pause(session.fleet, session.fleet.author, agent, reason))
+    say_done(pause(session.fleet, session.fleet.author, agent, reason))
 
 
 @command("resume", examples=["fleet resume outreach", "fleet resume"])
@@ -124,7 +138,7 @@ def resume_command(session: Session, *, agent: str | None) -> None:
     """Take a pause or a halt back."""
     from fleet.runner.control import resume
 
-    say(resume(session.fleet, session.fleet.author, agent))
+    say_done(resume(session.fleet, session.fleet.author, agent))
 
 
 @command("halt", examples=["fleet halt outreach --reason 'wrong list'", "fleet halt --all"])
@@ -138,7 +152,7 @@ def halt_command(session: Session, *, agent: str | None, everybody: bool, reason
 
     if (agent is None) != everybody:
         raise Usage("halt one agent, or --all", "say fleet halt AGENT, or fleet halt --all")
-    say(halt(session.fleet, session.fleet.author, agent, reason))
+    say_done(halt(session.fleet, session.fleet.author, agent, reason))
 
 
 def require_agent(session: Session, agent: str) -> None:
@@ -161,5 +175,7 @@ def _quiet(_line: str) -> None:
 
 
 def _echo(line: str) -> None:
-    say(line)
-    flush()
+    """Say it now; a full disk or a reader that left must not end what goes on."""
+    with suppress(OSError):
+        say(line)
+        flush()

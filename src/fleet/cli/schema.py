@@ -3,14 +3,14 @@
 import click
 
 from fleet.cli.commands import COMMANDS
-from fleet.cli.grammar import Command
+from fleet.cli.grammar import Command, Group
 from fleet.cli.output import Item, say, say_items, say_json, table
 from fleet.cli.session import Session, pass_session
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 
-@click.group("schema", short_help=COMMANDS["schema"].line)
+@click.group("schema", cls=Group, short_help=COMMANDS["schema"].line)
 def schema_command() -> None:
     """Types of events and the fields each must have."""
 

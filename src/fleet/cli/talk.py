@@ -5,11 +5,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import command, moment, number_of
+from fleet.cli.grammar import LIMIT, command, moment, number_of
 from fleet.cli.inputs import text_of
-from fleet.cli.output import Item, flush, local, page, say_items, say_json, say_written, table, upto
+from fleet.cli.output import (
+    Item,
+    flush,
+    going_on,
+    local,
+    page,
+    say_items,
+    say_json,
+    say_written,
+    table,
+    upto,
+)
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Usage
+from fleet.records import parse_ref
 
 if TYPE_CHECKING:
     from fleet.records import Record
@@ -102,9 +114,8 @@ def reply_command(
 @click.option("--since", metavar="WHEN", help="3h, 03:00, a date or an instant.")
 @click.option("--until", metavar="WHEN", help="As --since.")
 @click.option("--after", metavar="REF", help="Only messages with a higher number, oldest first.")
-@click.option(
-    "--limit", type=click.IntRange(min=1), help=f"At most so many (default {READ_ITEMS})."
-)
+@click.option("--before", metavar="REF", help="Only messages with a lower number.")
+@click.option("--limit", type=LIMIT, help=f"At most so many (default {READ_ITEMS}).")
 @click.option("-f", "follow", is_flag=True, help="Go on with what is posted from now on.")
 @AS_JSON
 @pass_session
@@ -116,6 +127,7 @@ def read_command(
     since: str | None,
     until: str | None,
     after: str | None,
+    before: str | None,
     limit: int | None,
     unread: bool,
     follow: bool,
@@ -124,27 +136,32 @@ def read_command(
     """Messages of a channel, newest last. Reading consumes nothing."""
     fleet = session.fleet
     most = page(session, limit, READ_ITEMS, as_json=as_json)
+    first, last = moment(session, since, "--since"), moment(session, until, "--until")
     head = fleet.store.head(f"channels/{channel}")
     found = fleet.talk.read(
         fleet.author,
         channel,
         unread_after=_seen(session, channel) if unread else None,
-        since_seq=number_of(after, channel) if after else None,
+        since_seq=number_of(after, channel),
         thread=thread,
-        since=moment(session, since, "--since"),
-        until=moment(session, until, "--until"),
+        since=first,
+        until=last,
+        before=number_of(before, channel),
         limit=most + 1,
     )
     forward = unread or after is not None or since is not None
     shown = found[:most] if forward else found[-most:]
     rest = ""
     if len(found) > most:
-        edge = f"--after {shown[-1].ref}" if forward else f"--until {shown[0].at}"
-        rest = f"fleet read {channel} {edge}"
+        from fleet.cli.hints import again
+
+        same = {"--unread": unread, "--thread": thread, "--limit": limit}
+        place = going_on(shown, first, last, after, before, forward=forward)
+        rest = again(session, ["read", channel], {**same, **place})
     _say_messages(session, shown, rest, as_json=as_json)
     if follow:
         seen = shown[-1].seq if rest and forward else upto(head, shown)
-        _follow(session, channel, seen, as_json=as_json)
+        _follow(session, channel, seen, thread, as_json=as_json)
 
 
 @command("react", examples=["fleet react strategy#412 agree"])
@@ -164,8 +181,8 @@ def react_command(session: Session, *, ref: str, kind: str, as_json: bool) -> No
 @pass_session
 def pin_command(session: Session, *, ref: str, as_json: bool) -> None:
     """Keep a message in sight of every member, whatever its age."""
-    record = session.fleet.talk.pin(session.fleet.author, ref)
-    _say_done(session, record, f"pinned {ref}", as_json=as_json)
+    message = session.fleet.talk.pin(session.fleet.author, ref)
+    _say_done(session, message, f"pinned {ref}", as_json=as_json)
 
 
 @command("unpin", examples=["fleet unpin strategy#412"])
@@ -174,8 +191,8 @@ def pin_command(session: Session, *, ref: str, as_json: bool) -> None:
 @pass_session
 def unpin_command(session: Session, *, ref: str, as_json: bool) -> None:
     """Let a pinned message age like any other."""
-    record = session.fleet.talk.unpin(session.fleet.author, ref)
-    _say_done(session, record, f"unpinned {ref}", as_json=as_json)
+    message = session.fleet.talk.unpin(session.fleet.author, ref)
+    _say_done(session, message, f"unpinned {ref}", as_json=as_json)
 
 
 @command("channels", examples=["fleet channels"])
@@ -212,8 +229,8 @@ def _say_posted(session: Session, record: "Record", channel: str, *, as_json: bo
     say_written(session, as_json=as_json, fields=fields, line=line)
 
 
-def _say_done(session: Session, record: "Record", line: str, *, as_json: bool) -> None:
-    fields = {"ref": record.ref, "seq": record.seq, "id": record.id}
+def _say_done(session: Session, about: "Record | Message", line: str, *, as_json: bool) -> None:
+    fields = {"ref": about.ref, "seq": about.seq, "id": about.id}
     say_written(session, as_json=as_json, fields=fields, line=line)
 
 
@@ -245,7 +262,9 @@ def _head(message: "Message", at: str) -> str:
     return " · ".join([*parts, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
 
 
-def _follow(session: Session, channel: str, seen: int, *, as_json: bool) -> None:
+def _follow(
+    session: Session, channel: str, seen: int, thread: str | None, *, as_json: bool
+) -> None:
     """Print what is posted above number `seen`, until interrupted."""
     fleet = session.fleet
     stream = f"channels/{channel}"
@@ -254,7 +273,9 @@ def _follow(session: Session, channel: str, seen: int, *, as_json: bool) -> None
         if not fleet.store.wait({stream: seen}, 60.0):
             continue
         head = fleet.store.head(stream)
-        fresh = fleet.talk.read(fleet.author, channel, since_seq=seen, limit=head - seen)
+        fresh = fleet.talk.read(
+            fleet.author, channel, since_seq=seen, thread=thread, limit=head - seen
+        )
         seen = upto(head, fresh)
         _say_messages(session, fresh, "", as_json=as_json)
 
@@ -287,7 +308,4 @@ def _yours(session: Session, text: str) -> str:
 
 def _channel_of(ref: str) -> str:
     """The channel of a message's reference."""
-    channel, found, number = ref.rpartition("#")
-    if not found or not channel or not number.isdigit():
-        raise Usage(f"'{ref}' is no reference to a message", "write it like strategy#412")
-    return channel
+    return parse_ref(ref, "strategy#412")[0]

@@ -17,6 +17,7 @@ from fleet.ports import read_kept
 from fleet.records import Record
 from fleet.runner.loop import up
 from fleet.runs import Run
+from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
 
 SECONDS, SECONDS_FAST = 55.0, 8.0  # how long agents are woken; what then runs may end
@@ -69,7 +70,8 @@ class Summary:
         events = f"{self.emitted} emitted, {self.delivered} deliveries, {self.waiting} waiting"
         yield f"events            {events}"
         yield f"messages          {self.posts}"
-        claims = f"{self.claimed} taken, {self.left_alone} times respected, {self.overlaps} broken"
+        respected = counted(self.left_alone, "time")
+        claims = f"{self.claimed} taken, {respected} respected, {self.overlaps} broken"
         yield f"claims            {claims}"
         yield f"delivered twice   {self.twice}"
         yield f"records lost      {self.lost + self.damaged}"

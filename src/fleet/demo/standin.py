@@ -11,6 +11,7 @@ import sys
 from fleet.demo.prompt import read
 from fleet.demo.roles import ROLES
 from fleet.demo.turn import Turn
+from fleet.units import counted
 
 
 def main() -> int:
@@ -23,8 +24,8 @@ def main() -> int:
     prompt = read(me, sys.stdin.read())
     turn = Turn(prompt, seed=os.environ.get("DEMO_SEED", ""))
     turn.say(
-        f"stand-in for {me} (no model): I read {len(prompt.events)} events"
-        f" and {len(prompt.messages)} messages"
+        f"stand-in for {me} (no model): I read {counted(len(prompt.events), 'event')}"
+        f" and {counted(len(prompt.messages), 'message')}"
     )
     turn.answer_those_who_ask()
     turn.take_work_given()

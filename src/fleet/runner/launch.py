@@ -26,10 +26,11 @@ from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
 from fleet.status import low_disk
+from fleet.units import counted
 from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
-PREPARES = 60.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
+PREPARES = 30.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
@@ -78,7 +79,7 @@ def _take(fleet: Fleet, key: str, agent: Agent, run: str) -> None:
         claim = fleet.claims.get(key)
         if claim and not (claim.run and settle.has_ended(fleet, claim.run)):
             raise Held(
-                f"{held.holder} runs already, in run {claim.run}",
+                f"{held.holder} is already running: {claim.run}",
                 f"wait for its end, or fleet halt {held.holder}",
                 key=key,
                 holder=held.holder,
@@ -192,7 +193,7 @@ def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:
     made = _plan(fleet, agent, run, context, token=f"{run}.{'0' * 64}")
     yield f"would run in {made.cwd}: {shlex.join(made.argv)}"
     yield f"context {len(context.context_md)} characters, task {len(context.prompt_md)} characters"
-    yield f"{len(context.shown)} records shown; fleet context {agent_id} prints them"
+    yield f"{counted(len(context.shown), 'record')} shown; fleet context {agent_id} prints them"
 
 
 def ready(fleet: Fleet, agent: Agent) -> None:

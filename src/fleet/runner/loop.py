@@ -30,6 +30,7 @@ from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
 from fleet.status import low_disk, next_due
+from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
 
 _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
@@ -173,7 +174,8 @@ class Runner:
         if (after.version, after.warning) != (before.version, before.warning):
             self._fleet = fresh
             if after.version != before.version:
-                self._echo(f"config {after.version[:12]} in force: {len(after.agents)} agents")
+                agents = counted(len(after.agents), "agent")
+                self._echo(f"config {after.version[:12]} in force: {agents}")
                 self._schedule_all()
 
     def _adopt(self) -> None:
@@ -377,8 +379,8 @@ class Runner:
 
     def _greeting(self) -> str:
         config = self._fleet.config
-        agents, places = len(config.agents), config.concurrency
-        return f"up: {config.name}, {agents} agents, {places} at once, pid {os.getpid()}"
+        agents, places = counted(len(config.agents), "agent"), config.concurrency
+        return f"up: {config.name}, {agents}, {places} at once, pid {os.getpid()}"
 
     def _say(self, line: str) -> None:
         """A fault that lasts is said once, not at every pass."""

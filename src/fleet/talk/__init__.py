@@ -18,7 +18,7 @@ from fleet.talk.messages import (
     Reaction,
     check_text,
     message_json,
-    parse_ref,
+    message_ref,
     stream_of,
 )
 
@@ -117,26 +117,32 @@ class Talk:
         key = f"react/{author.name}/{seq}/{kind}"
         return self._append(author, channel, body, key, ("from_agent", "target", "kind"))
 
-    def pin(self, author: "Author", ref: str) -> Record:
-        """Pin a message: it stays in every digest until it is unpinned.
+    def pin(self, author: "Author", ref: str) -> Message:
+        """Pin a message: it stays in every digest until unpinned. Repeating it writes nothing.
 
         Raises:
             Rejected: the channel has as many pins as it may have; the oldest is named.
         """
         channel, seq = self._message(author, ref)
         at_hand = self.board(channel)
-        if seq not in at_hand.pins:
-            self._check_pins(self._config.channels[channel])
+        message = self.get(author, ref)
+        if message.pinned:
+            return message
+        self._check_pins(self._config.channels[channel])
         body: Body = {"op": "pin", "from_agent": author.name, "target": seq, "run": author.run}
         if at_hand.find(seq) is None:
-            body["message"] = _carried(self.get(author, ref))
-        return self._append(author, channel, body, None, None)
+            body["message"] = _carried(message)
+        self._append(author, channel, body, None, None)
+        return message._replace(pinned=True)
 
-    def unpin(self, author: "Author", ref: str) -> Record:
-        """Take a pin back; the message stays where it is in the log."""
+    def unpin(self, author: "Author", ref: str) -> Message:
+        """Take a pin back; the message stays in the log. Repeating it writes nothing."""
         channel, seq = self._message(author, ref)
-        body: Body = {"op": "unpin", "from_agent": author.name, "target": seq, "run": author.run}
-        return self._append(author, channel, body, None, None)
+        message = self.get(author, ref)
+        if message.pinned:
+            body: Body = {"op": "unpin", "from_agent": author.name, "target": seq}
+            self._append(author, channel, body | {"run": author.run}, None, None)
+        return message._replace(pinned=False)
 
     def carry_pins(self, author: "Author", channel: str, below: int) -> list[Record]:
         """Repeat the pins of messages below number `below`, so that trimming loses none.
@@ -191,9 +197,10 @@ class Talk:
         thread: str | None = None,
         since: float | None = None,
         until: float | None = None,
+        before: int | None = None,
         limit: int = 50,
     ) -> list[Message]:
-        """At most `limit` messages, oldest first. Moves no lane.
+        """At most `limit` messages that fit everything given, oldest first. Moves no lane.
 
         The newest ones without any of `unread_after`, `since_seq` and `since`; with one of them
         the oldest from there, so that one can page on, however old they are.
@@ -203,27 +210,32 @@ class Talk:
             channel: where.
             unread_after: only above this number and not the author's own.
             since_seq: only above this number (what `-f` follows).
-            thread: only the thread of this message: the newest of it, with nothing else given.
+            thread: only the thread of this message.
             since: not stamped before (epoch seconds).
             until: not stamped after (epoch seconds).
+            before: only below this number.
             limit: how many.
         """
+        from collections import deque
         from itertools import islice
 
         from fleet.talk import reading
 
         here = self._channel(author, channel)
-        if thread is not None:
-            post = self._post(here.id, thread)
-            posts = reading.thread_posts(self._store, here.id, post, limit)
-        elif unread_after is None and since_seq is None and since is None:
-            posts = reading.newest_posts(self._store, here.id, limit, until)
+        forward = any(given is not None for given in (unread_after, since_seq, since))
+        if thread is None and not forward:
+            posts = reading.newest_posts(self._store, here.id, limit, until, before)
         else:
             after = max(unread_after or 0, since_seq or 0)
-            found = reading.posts_from(self._store, here.id, after, since, until)
+            whole = self._thread_of(here.id, thread) if thread is not None else None
             own = author.name if unread_after is not None else None
-            others = (post for post in found if own is None or post.body["from_agent"] != own)
-            posts = list(islice(others, limit))
+            found = (
+                post
+                for post in reading.posts_from(self._store, here.id, after, since, until, before)
+                if own is None or post.body["from_agent"] != own
+                if whole is None or post.seq in whole
+            )
+            posts = list(islice(found, limit) if forward else deque(found, limit))
         return reading.messages_of(self._store, self.board(here.id), posts)
 
     def board(self, channel: str) -> "Board":
@@ -275,7 +287,7 @@ class Talk:
 
     def _message(self, author: "Author", ref: str) -> tuple[str, int]:
         """Channel and number of a message that the author may see."""
-        channel, seq = parse_ref(ref)
+        channel, seq = message_ref(ref)
         here = self._channel(author, channel)
         gone = record_at(self._store, stream_of(here.id), seq) is None
         if gone and self.board(here.id).find(seq):
@@ -284,7 +296,7 @@ class Talk:
 
     def _post(self, channel: str, ref: str) -> Record:
         """The `post` record that `ref` names in `channel`."""
-        named, seq = parse_ref(ref)
+        named, seq = message_ref(ref)
         if named != channel:
             raise Rejected(f"{ref} is not in {channel}", f"answer it in {named}")
         record = record_at(self._store, stream_of(channel), seq)
@@ -301,6 +313,12 @@ class Talk:
 
         passed = reading.first_of_thread(self._store, channel, parent)
         return f"{channel}#{min(passed)}"
+
+    def _thread_of(self, channel: str, ref: str) -> set[int]:
+        """The numbers of all messages of the thread that `ref` belongs to."""
+        from fleet.talk import reading
+
+        return reading.thread_members(self._store, channel, self._post(channel, ref))
 
     def _check_posts(self, author: "Author") -> None:
         if author.run is None:

@@ -2,12 +2,11 @@
 
 from typing import NamedTuple, TypedDict
 
-from fleet.errors import Rejected, Unknown
-from fleet.records import Body, Place, Record, ref_of
+from fleet.errors import Rejected, Usage
+from fleet.records import Body, Place, Record, parse_ref, ref_of
 
 MAX_TEXT = 16 * 1024  # bytes of a message's text as UTF-8
 KINDS = ("agree", "disagree", "important")
-_DIGITS = 18  # of a number, far above any log's
 
 
 class Reaction(TypedDict):
@@ -138,16 +137,13 @@ def stream_of(channel: str) -> str:
     return f"channels/{channel}"
 
 
-def parse_ref(ref: str) -> tuple[str, int]:
+def message_ref(ref: str) -> tuple[str, int]:
     """Channel and number of `competitive-intel#412`.
 
     Raises:
-        Unknown: it is no reference of a message.
+        Usage: it is no reference.
     """
-    channel, _, number = ref.rpartition("#")
-    if channel and number.isascii() and number.isdigit() and len(number) <= _DIGITS:
-        return channel, int(number)
-    raise Unknown(f"{ref!r} is no message", "a message's reference looks like strategy#12")
+    return parse_ref(ref, "strategy#412")
 
 
 def seq_in(channel: str, ref: object) -> int | None:
@@ -155,8 +151,8 @@ def seq_in(channel: str, ref: object) -> int | None:
     if not isinstance(ref, str):
         return None
     try:
-        named, seq = parse_ref(ref)
-    except Unknown:
+        named, seq = message_ref(ref)
+    except Usage:
         return None
     return seq if ref_of(stream_of(named), seq) == ref and named == channel else None
 

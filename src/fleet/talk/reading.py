@@ -46,29 +46,37 @@ def _older(store: Store, board: Board, agent: str, after: int) -> int:
     )
 
 
-def newest_posts(store: Store, channel: str, limit: int, until: float | None) -> list[Record]:
-    """The newest `limit` posts, oldest first, stamped not after `until` (epoch seconds)."""
+def newest_posts(
+    store: Store, channel: str, limit: int, until: float | None, before: int | None
+) -> list[Record]:
+    """The newest `limit` posts below number `before`, oldest first, not after `until` (epoch)."""
     stream = stream_of(channel)
-    upper = _upper(store, stream, until)
+    upper = _upper(store, stream, until, before)
     return newest(store, stream, upper, limit, _is_post, _POSTS)
 
 
-def posts_from(
-    store: Store, channel: str, after: int, since: float | None, until: float | None
+def posts_from(  # noqa: PLR0917 - a range of a log, by numbers and by times
+    store: Store,
+    channel: str,
+    after: int,
+    since: float | None,
+    until: float | None,
+    before: int | None,
 ) -> Iterator[Record]:
-    """Every post with a number above `after`, stamped in [since, until], oldest first."""
+    """Every post numbered between `after` and `before`, stamped in [since, until], oldest first."""
     stream = stream_of(channel)
     if since is not None:
         after = max(after, place_before(store, stream, since).seq)
-    for record in between(store, stream, after, _upper(store, stream, until), sieve=_POSTS):
+    for record in between(store, stream, after, _upper(store, stream, until, before), sieve=_POSTS):
         if since is None or wall_of(record.at) >= since:
             yield record
 
 
-def _upper(store: Store, stream: str, until: float | None) -> int:
-    if until is None:
-        return store.head(stream)
-    return place_before(store, stream, until + 0.001).seq
+def _upper(store: Store, stream: str, until: float | None, before: int | None) -> int:
+    by_time = (
+        store.head(stream) if until is None else place_before(store, stream, until + 0.001).seq
+    )
+    return by_time if before is None else min(by_time, before - 1)
 
 
 def _is_post(record: Record) -> bool:
@@ -94,16 +102,14 @@ def first_of_thread(store: Store, channel: str, record: Record) -> set[int]:
     return passed
 
 
-def thread_posts(store: Store, channel: str, record: Record, limit: int) -> list[Record]:
-    """The thread that `record` belongs to, its newest `limit` posts, oldest first."""
+def thread_members(store: Store, channel: str, record: Record) -> set[int]:
+    """The numbers of all posts of the thread that `record` belongs to."""
     stream = stream_of(channel)
     members = first_of_thread(store, channel, record)
-    found: list[Record] = []
     for post in between(store, stream, min(members) - 1, store.head(stream), sieve=_POSTS):
         if post.seq in members or seq_in(channel, post.body.get("reply_to")) in members:
             members.add(post.seq)
-            found.append(post)
-    return found[max(0, len(found) - limit) :]
+    return members
 
 
 def messages_of(store: Store, board: Board, posts: list[Record]) -> list[Message]:
