@@ -107,7 +107,7 @@ def test_a_run_works_in_its_own_home_only(
 def test_files_of_the_agents_folders_are_read_and_no_others(
     home: Path, fleet: Fleet, run_env, tmp_path: Path
 ) -> None:
-    """--file and @F read regular files below the agent's folders; links, hard ones too, are refused."""
+    """--file and @F read regular files below the agent's folders; links are refused."""
     env = run_env("outreach")
     work = home / "work" / "outreach"
     work.mkdir(parents=True)

@@ -8,6 +8,7 @@ import pytest
 from fleet.errors import Finding
 from fleet.homes import copy
 from fleet.ops.check import check
+from fleet.ops.doctor import doctor
 from fleet.wiring import open_fleet
 
 AGENT = "description: Does things\nschedule: null\nprompt: outreach.md.j2\n"
@@ -163,20 +164,42 @@ def test_a_prompt_without_events_is_a_warning(quiet_home, write) -> None:
     assert "consumes none" in found.what
 
 
-def test_state_without_a_file_is_a_warning(quiet_home, write) -> None:
-    """What a removed agent or channel left behind is named, and what is configured is not."""
+def test_state_without_a_file_is_noted_once(quiet_home, write) -> None:
+    """What a removed agent left is one note, a channel another; fleet's own state is none."""
     write("state/FORMAT", "fleet-state 1\n")
     for name in ("outreach", "gone"):
         write(f"state/memory/{name}.json", "{}")
         write(f"state/runs/{name}/00000000000000000001.jsonl", "")
+    write("state/schedule/fleet.json", "{}")
     write("state/channels/strategy/00000000000000000001.jsonl", "")
     write("state/channels/closed/00000000000000000001.jsonl", "")
 
-    assert said(quiet_home, "warning") == [
+    assert said(quiet_home, "warning") == []
+    assert said(quiet_home, "note") == [
+        ("state", "there is state of gone, an agent without a file: memory, runs"),
         ("state/channels", "there are messages in closed, a channel without a file"),
-        ("state/memory", "there is state of gone, an agent without a file"),
-        ("state/runs", "there is state of gone, an agent without a file"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [("/nonexistent/prog", False), ("no-such-program", False), ("./tool", True), ("sh", True)],
+)
+def test_a_command_that_is_not_there_is_a_warning(
+    quiet_home, write, program: str, *, found: bool
+) -> None:
+    """`check` and `doctor` name an agent whose program its runs would not find."""
+    tool = write("work/runs-it/tool", "#!/bin/sh\n")
+    tool.chmod(0o755)
+    write("agents/runs-it.yaml", f"{AGENT}launch: command\ncommand: [{program}]\n")
+
+    told = [
+        (finding.severity, finding.file)
+        for finding in (*check(quiet_home), *doctor(open_fleet(quiet_home, env={})))
+        if f"launched with {program}, which is not found" in finding.what
+    ]
+
+    assert told == ([] if found else [("warning", "agents/runs-it.yaml")] * 2)
 
 
 def test_every_finding_is_one_line_with_a_remedy(quiet_home, write) -> None:

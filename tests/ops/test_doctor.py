@@ -204,13 +204,23 @@ def test_runs_of_an_older_boot_are_named(opened: Fleet) -> None:
     assert [f.file for f in found] == [f"state/run/{run}/alive.json"]
 
 
-def test_a_state_that_others_may_read_is_a_warning(opened: Fleet) -> None:
-    """The state folder is for its owner only."""
-    opened.places.state.chmod(0o755)
+@pytest.mark.parametrize(("mode", "severity"), [(0o755, "warning"), (0o777, "error")])
+@pytest.mark.parametrize("what", ["", "channels", "channels/strategy", "locks", "run"])
+def test_a_state_that_others_may_enter_is_named(
+    opened: Fleet, what: str, mode: int, severity: str
+) -> None:
+    """A wider mode of the state, or of what fleet made in it, is named with the chmod for it."""
+    (opened.places.state / "run").mkdir(0o700)
+    claude = opened.places.state / "claude" / "outreach"
+    claude.mkdir(parents=True)
+    claude.parent.chmod(0o700)
+    assert [f for f in doctor(opened) if "chmod" in f.fix] == []
+    (opened.places.state / what).chmod(mode)
 
-    found = [f for f in doctor(opened) if "other users" in f.what]
+    (found,) = [f for f in doctor(opened) if "chmod" in f.fix]
 
-    assert [f.severity for f in found] == ["warning"]
+    assert (found.severity, found.file) == (severity, str(Path("state", what)))
+    assert f"mode is {mode:o}" in found.what
 
 
 def test_the_command_exits_8_and_prints_the_shape(

@@ -11,7 +11,9 @@ from fleet.config.build import build
 from fleet.config.model import Agent, HomeConfig
 from fleet.config.yamltext import KEEP_ONE, UNMERGED, merge_mark
 from fleet.errors import BadHome, Finding, StoreError
+from fleet.identity import RESERVED_NAMES
 from fleet.ops.inert import inert
+from fleet.ops.programs import missing
 from fleet.places import Places
 from fleet.schemas.check import check_files
 from fleet.strictjson import loads
@@ -38,6 +40,7 @@ def check(root: Path) -> list[Finding]:
         findings += _tried(open_fleet(root, env={}, strict=True))
         findings += lint(built.config)
         findings += inert(built.config)
+        findings += missing(built.config)
     return sorted(findings, key=lambda finding: (finding.file, finding.line))
 
 
@@ -173,17 +176,20 @@ def _way(came_from: dict[str, str], end: str) -> list[str]:
 
 
 def _orphans(config: HomeConfig) -> Iterator[Finding]:
-    """State of agents and channels that have no file any more."""
+    """State of agents and channels that have no file any more: history, said once for each."""
     state = Places(config.root).state
+    left: dict[str, list[str]] = {}
     for folder in _STATE_OF_AGENTS:
         for name in _kept(state / folder):
-            if name not in config.agents:
-                what = f"there is state of {name}, an agent without a file"
-                yield Finding("warning", f"state/{folder}", 0, what, "it stays as history")
+            if name not in config.agents and name not in RESERVED_NAMES:
+                left.setdefault(name, []).append(folder)
+    for name, folders in sorted(left.items()):
+        what = f"there is state of {name}, an agent without a file: {', '.join(folders)}"
+        yield Finding("note", "state", 0, what, "it stays as history")
     for name in _kept(state / "channels"):
         if name not in config.channels:
             what = f"there are messages in {name}, a channel without a file"
-            yield Finding("warning", "state/channels", 0, what, "they stay as history")
+            yield Finding("note", "state/channels", 0, what, "they stay as history")
 
 
 def _kept(folder: Path) -> list[str]:

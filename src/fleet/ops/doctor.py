@@ -5,6 +5,7 @@ It looks and reports; it mends nothing and never reads the content of a record (
 
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import Finding, LockTimeout
 from fleet.ops import leftovers
+from fleet.ops.programs import missing
 from fleet.ports import last_record
 from fleet.wiring import file_lock
 
@@ -27,6 +29,7 @@ NETWORK = {
 }  # fmt: skip
 PATIENCE = 10.0  # seconds for another process to answer about a lock
 ANSWER = 10.0  # seconds for the CLI to say its version
+OTHERS, WRITE = 0o077, 0o022  # bits of a mode: of group and others, and their right to write
 STEP = 60.0  # seconds that a clock may be behind the newest record
 EARLIEST = datetime(2026, 1, 1).astimezone().timestamp()  # no clock shows less since fleet exists
 
@@ -45,6 +48,7 @@ def doctor(fleet: "Fleet") -> list[Finding]:
         *_zone(fleet),
         *_python(),
         *_claude(fleet),
+        *missing(fleet.config),
         *_env_file(fleet),
         *_modes(fleet.places.state),
         *leftovers.find(fleet),
@@ -197,9 +201,34 @@ def _env_file(fleet: "Fleet") -> Iterator[Finding]:
 
 
 def _modes(state: Path) -> Iterator[Finding]:
-    if state.exists() and state.stat().st_mode & 0o077:
-        what = "other users of this machine may look into the state"
-        yield Finding("warning", "state", 0, what, f"chmod 700 {state}")
+    """What other users of this machine may read or write; a state not made yet is made 0700."""
+    if not (state / "FORMAT").exists():
+        return
+    mode = state.stat().st_mode
+    if mode & OTHERS:
+        may = "write into" if mode & WRITE else "look into"
+        what = f"other users of this machine may {may} the state: its mode is {mode & 0o777:o}"
+        severity = "error" if mode & WRITE else "warning"
+        yield Finding(severity, "state", 0, what, f"chmod 700 {state}")
+    wide = [(path, path.lstat().st_mode) for path in _fleets_own(state)]
+    wide = [(path, mode) for path, mode in wide if mode & OTHERS and not stat.S_ISLNK(mode)]
+    if wide:
+        path, mode = max(wide, key=lambda one: one[1] & WRITE)
+        more = f", and {len(wide) - 1} more are too wide" if len(wide) > 1 else ""
+        what = f"its mode is {mode & 0o777:o}, fleet makes it {0o777 & ~OTHERS & mode:o}{more}"
+        severity = "error" if mode & WRITE else "warning"
+        name = str(path.relative_to(state.parent))
+        yield Finding(severity, name, 0, what, f"chmod -R go= {state}")
+
+
+def _fleets_own(state: Path) -> Iterator[Path]:
+    """Every file and folder in the state but those that are made for, or by, other programs."""
+    for folder, folders, files in os.walk(state):
+        if Path(folder) == state:
+            folders[:] = sorted(set(folders) - {"claude", "export"})
+            files[:] = sorted(set(files) - {"README.md"})
+        for name in (*folders, *files):
+            yield Path(folder, name)
 
 
 def _text(path: Path) -> str:
