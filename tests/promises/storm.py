@@ -4,11 +4,23 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from signal import SIGKILL
 from typing import Self
 
+from fleet.records import Record
+
 TESTS = Path(__file__).parent.parent
+
+
+def without_holes(records: Sequence[Record]) -> bool:
+    """Whether numbers follow each other from 1, but for those that a `gap` record leaves out."""
+    numbers = [0, *(record.seq for record in records)]
+    return all(
+        number == before + 1 or (number > before and record.body["op"] == "gap")
+        for before, number, record in zip(numbers, numbers[1:], records, strict=False)
+    )
 
 
 class Nursery:
