@@ -51,7 +51,7 @@ def rows(folder: Path) -> Iterator[Row]:
     )
     less = short.sources()
     ours, peer = _each(
-        [(lambda a=agent: _built(sources, a), lambda a=agent: _built(less, a)) for agent in agents]
+        [(partial(_built, sources, agent), partial(_built, less, agent)) for agent in agents]
     )
     yield Row(
         f"  the same with {reading.LONG:,} events",
