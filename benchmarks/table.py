@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-_WIDTHS = (46, 26, 34, 8, 8)
+_WIDTHS = (46, 18, 34, 6, 7)
 _HEADINGS = ("what", "fleet", "peer, in the same call", "ratio", "gate")
 
 
