@@ -123,7 +123,7 @@ class Fleet:
         """Pauses and halts."""
         from fleet.controls import Controls
 
-        return Controls(self.store)
+        return Controls(self.store, self.config.timezone)
 
     @cached_property
     def talk(self) -> "Talk":
@@ -187,6 +187,7 @@ class Fleet:
             self.runs,
             self.cursors,
             self.claims,
+            self.schemas,
             health(self.seen),
         )
 
@@ -209,7 +210,7 @@ def open_fleet(
     return Fleet(root, env=env, as_agent=as_agent, strict=strict)
 
 
-def file_lock(path: Path, timeout: float) -> AbstractContextManager[None]:
+def file_lock(path: Path, timeout: float) -> AbstractContextManager[object]:
     """The files store's own lock on the lock file `path`, for whoever must know that it works.
 
     Raises (on entering):

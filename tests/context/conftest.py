@@ -35,7 +35,7 @@ class World:
         cache = RamCache()
         self.config = load(root, cache)
         self.cursors = Cursors(self.store)
-        registry = Registry(root, cache)
+        self.schemas = registry = Registry(root, cache)
         self.bus = Bus(self.store, cache, self.config, registry, self.cursors)
         self.talk = Talk(self.store, cache, self.config, self.cursors)
         self.runs = Runs(self.store, cache, Places(root))
@@ -49,7 +49,7 @@ class World:
     def sources(self) -> Sources:
         """Everything a context reads."""
         parts = (self.store, self.bus, self.talk, self.runs, self.cursors, self.claims)
-        return Sources(self.config, *parts, health="ok")
+        return Sources(self.config, *parts, self.schemas, health="ok")
 
     def build(self, agent: Agent | str = "outreach", **more: Any) -> Context:
         """A context with a known nonce."""

@@ -24,6 +24,7 @@ FORMS = [
     "fleet schema list",
     "fleet --help",
 ]
+TEACHING = "{% block context %}{{ how_to }}{% endblock %}{% block task %}Work.{% endblock %}"
 POST = TEXT[TEXT.index("fleet post") : TEXT.index("\nEOT") + 4]
 
 
@@ -78,3 +79,59 @@ def test_every_form_works_in_a_run(in_a_run: dict[str, str], fleet: Fleet) -> No
     for form in FORMS:
         done = shell(form.replace("#412", "#1"), fleet, in_a_run)
         assert (done.returncode, done.stderr) == (0, ""), form
+
+
+OTHERS = {
+    "none at all": ([], []),
+    "only a channel": (["desk"], []),
+    "only a type": ([], ["{}"]),
+    "words and numbers": (
+        ["desk"],
+        [
+            """{"required": ["who", "mail", "n"], "properties": {"who": {"enum": ["a b"]},
+            "mail": {"type": "string"}, "n": {"type": "integer", "minimum": 4}}}"""
+        ],
+    ),
+    "a type that no example fits": (
+        ["desk"],
+        ['{"required": ["x"], "properties": {"x": {"type": "string", "pattern": "^[0-9]{9}$"}}}'],
+    ),
+    "one for an agent only": (
+        ["desk"],
+        ['{"required": ["to"], "properties": {"to": {"type": "string"}}, "x-to": "{to}"}', "{}"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_the_examples_are_of_this_home(kind: str, write: Write, fleet: Fleet) -> None:
+    """In any home an agent is taught its own channel and a type of the home, and both work."""
+    channels, types = OTHERS[kind]
+    write("fleet.yaml", "name: other\ntimezone: UTC\npaused: false\n")
+    write(
+        "agents/writer.yaml",
+        f"description: Writes\nschedule: null\nprompt: w.md.j2\nchannels: {channels}\n",
+    )
+    root = write("prompts/w.md.j2", TEACHING).parents[1]
+    write("channels/closed.yaml", "name: C\npurpose: Not its own\nmembers: []\n")
+    for name in channels:
+        write(f"channels/{name}.yaml", "name: D\npurpose: Desk\nmembers: all\n")
+    for number, schema in enumerate(types):
+        text = f'{{"description": "A fact", "type": "object", {schema[1:]}'.replace(", }", "}")
+        write(f"schemas/fact-{number}.json", text)
+    store = FilesStore(root / "state")
+    token = identity.issue_token(store, "run-1", "writer", "", 600.0, 0)
+    env = {"FLEET_HOME": str(root), "FLEET_RUN_TOKEN": token, "FLEET_RUN_ID": "run-1"}
+
+    taught = fleet("context", "writer", env={"FLEET_HOME": str(root)}).stdout
+
+    assert "competitive-intel" not in taught
+    assert "reply-received" not in taught
+    assert ("fleet post" in taught, "is an event" in taught) == (bool(channels), bool(types))
+    calls = re.findall(r"^fleet post .*\n.*\nEOT", taught, re.MULTILINE)
+    calls += re.findall(r"fleet (?:emit|schema show) [^\n]*?(?= says|$)", taught, re.MULTILINE)
+    calls += [call.replace("#412", "#1") for call in re.findall(r"fleet react \S+ agree", taught)]
+    assert len(calls) == 2 * len(channels) + bool(types)
+    for call in calls:
+        done = shell(call, fleet, env)
+        assert (done.returncode, done.stderr) == (0, ""), call

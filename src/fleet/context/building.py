@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
-from fleet.context import awareness, channels, events, how_to, you
+from fleet.context import awareness, channels, events, examples, how_to, you
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
 from fleet.context.section import BOUNDS, Built, Scene, Section, allot
 from fleet.context.sources import Facts, Sources, gather, make_durable
@@ -75,7 +75,8 @@ def build(
     facts = gather(sources, agent, wall)
     moment = datetime.fromtimestamp(wall, ZoneInfo(sources.config.timezone))
     scene = Scene(agent, run, moment, nonce or secrets.token_hex(4))
-    built = _sections(sources.config, scene, facts)
+    taught = examples.of_home(sources.config, agent, sources.schemas)
+    built = _sections(sources.config, scene, facts, taught)
     variables = _variables(sources.config, scene, built)
     rendered = render(sources.config.root / "prompts", agent.prompt, variables)
     context_md, in_context = found(rendered.context)
@@ -113,14 +114,18 @@ def build(
 # Sections --------------------------------------------------------------------------------------
 
 
-def _sections(config: HomeConfig, scene: Scene, facts: Facts) -> dict[str, Built]:
+def _sections(
+    config: HomeConfig, scene: Scene, facts: Facts, taught: examples.Examples
+) -> dict[str, Built]:
     """Every section within its share of the agent's tokens."""
     agent = scene.agent
     makers: dict[str, Callable[[int], Built]] = {
         "you": lambda budget: you.build(scene, facts.past, budget),
         "events": lambda budget: events.build(scene, facts.waiting, budget),
         "channels": channels.maker(scene, facts.told),
-        "how_to": lambda budget: how_to.build(agent.id, agent.interests, config.types, budget),
+        "how_to": lambda budget: how_to.build(
+            agent.id, agent.interests, config.types, budget, taught
+        ),
     }
     total = agent.context.max_tokens
     full = {name: make(min(total, BOUNDS[name].most or total)) for name, make in makers.items()}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fleet.bus import Bus
     from fleet.claims import Claim, Claims
     from fleet.cursors import Cursors
+    from fleet.schemas import Registry
     from fleet.talk import Talk
 
 FLEETS_OWN = ("agent:", "run:", "cap:")  # claims that no agent took
@@ -38,6 +39,7 @@ class Sources:
     runs: Runs
     cursors: "Cursors"
     claims: "Claims"
+    schemas: "Registry"
     health: str = "ok"
 
 
