@@ -100,9 +100,11 @@ def test_a_long_lived_writer_notices_every_change_of_its_log(state: Path) -> Non
         (log / name).write_bytes(data)
         (log / name).chmod(0o600)
     aged(log, 4)
-    assert [r.seq for r in writer.append("events", [Draft({"n": 13})])] == [13]
+    assert [r.seq for r in writer.append("events", [Draft({"n": 13})])] == [16]
 
-    assert [r.seq for r in FilesStore(state).read("events", 0, 99).records] == list(range(1, 14))
+    found = FilesStore(state).read("events", 0, 99).records
+    assert [r.seq for r in found] == [*range(1, 13), 15, 16]
+    assert found[-2].body == {"op": "gap", "above": 14}
 
 
 def aged(folder: Path, moment: float) -> None:

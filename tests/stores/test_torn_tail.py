@@ -7,7 +7,7 @@ import pytest
 
 from fleet.records import Draft
 from fleet.stores.files import FilesStore
-from stores.proofs import FIRST, segment
+from stores.proofs import FIRST, forget_mark, segment
 
 TEXT = "naïve 😀 \u2028 end"
 
@@ -27,6 +27,7 @@ def test_a_tail_torn_at_any_byte_is_healed(state: Path, lines: list[bytes]) -> N
     whole, last = b"".join(lines[:2]), lines[2]
     for cut in range(1, len(last)):
         segment(state).write_bytes(whole + last[:cut])
+        forget_mark(state)
         store = FilesStore(state)
         assert store.head("events") == 2
         assert [r.seq for r in store.read("events", 0, 9).records] == [1, 2]
@@ -49,6 +50,7 @@ def test_a_tail_torn_at_any_byte_is_healed(state: Path, lines: list[bytes]) -> N
 def test_a_log_that_holds_only_a_stub_begins_at_one(state: Path, lines: list[bytes]) -> None:
     """When nothing but a stub is left, the next record has number 1."""
     segment(state).write_bytes(lines[0][:-1])
+    forget_mark(state)
 
     stored = FilesStore(state).append("events", [Draft({"n": 1})])
 
@@ -59,6 +61,7 @@ def test_a_log_that_holds_only_a_stub_begins_at_one(state: Path, lines: list[byt
 def test_verify_says_that_a_tail_is_torn(state: Path, lines: list[bytes]) -> None:
     """Before it is healed `verify` warns about it; afterwards it is a note about quarantine."""
     segment(state).write_bytes(b"".join(lines)[:-5])
+    forget_mark(state)
     store = FilesStore(state)
 
     (before,) = store.verify()

@@ -146,6 +146,11 @@ def seq_of(line: bytes) -> int | None:
     return int(digits) if digits.isdigit() else None
 
 
+def crc_in(line: bytes) -> str:
+    """The checksum at the end of a good `line` (without LF)."""
+    return line[_CRC_AT + 8 : -2].decode()
+
+
 def same_record(first: Record, draft: Draft) -> bool:
     """Whether `draft` repeats `first`: equal bodies, or equal in the names of `draft.same`."""
     again: Body = json.loads(to_json(draft.body))

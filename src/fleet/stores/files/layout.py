@@ -17,6 +17,9 @@ KINDS = ("claims", "control", "cursors", "ledger", "memory", "schedule", "tokens
 """Kinds of documents whose folders are made, and synced, before FORMAT says that all is there."""
 
 STRIPES = 64  # lock files for claims, and as many for all other documents
+LOG_LOCK = "log."
+"""What the name of a log's lock file begins with."""
+
 _CLAIMS = "claims/"
 _MAX_FORMAT = 100  # bytes
 
@@ -132,7 +135,7 @@ class Layout:
                 stream,
                 f"{self.root}/{inner}",
                 f"{self.archive}/{inner}",
-                f"{self.locks}/log.{names.encode(stream)}",
+                f"{self.locks}/{LOG_LOCK}{names.encode(stream)}",
                 tuple("/".join((self.root, *parts[:depth])) for depth in range(len(parts) + 1)),
             )
             self._logs[stream] = found

@@ -12,12 +12,14 @@ import sys
 import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
+from typing import Self
 
 from fleet.errors import Held, LockTimeout, NotAllowed
 from fleet.records import rfc3339
 
 _FLAGS = os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _SHORTEST, _LONGEST = 0.0005, 0.01  # seconds between two tries where blocking is no option
+_NOTE_AT = 16  # offset in a lock file, behind the pid of its holder
 _AGAIN = 0.05  # seconds between two alarms: one that rings just before the call is not enough
 
 
@@ -52,7 +54,7 @@ class Lock:
         self._shared = shared
         self._fd = -1
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Self:
         fd = _open(self._path)
         operation = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         try:
@@ -71,6 +73,7 @@ class Lock:
         if sys.platform != "linux":
             os.pwrite(fd, b"%-10d\n" % os.getpid(), 0)
         self._fd = fd
+        return self
 
     def __exit__(
         self,
@@ -82,6 +85,14 @@ class Lock:
         # Unlocked by word, not only by closing: a child forked meanwhile may share the description.
         fcntl.flock(fd, fcntl.LOCK_UN)
         os.close(fd)
+
+    def noted(self, size: int) -> bytes:
+        """At most `size` bytes that an earlier holder left in the lock file; only while held."""
+        return os.pread(self._fd, size, _NOTE_AT)
+
+    def note(self, data: bytes) -> None:
+        """Leave `data` to later holders, in place of what stands there; only while held alone."""
+        os.pwrite(self._fd, data, _NOTE_AT)
 
 
 def _open(path: str) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from fleet.errors import Unavailable, Unsettled
 from fleet.records import Draft, Instant, Record, new_id, rfc3339
 from fleet.stores import codec
-from fleet.stores.files import disk, segments
+from fleet.stores.files import disk, marks, segments
 from fleet.stores.files.layout import Layout, LogPlaces
 from fleet.stores.files.locks import Lock
 
@@ -56,11 +56,15 @@ class _Segment:
 
 
 class _End(NamedTuple):
-    """Where the next record goes: behind `end` of `segment`, with the number after `seq`."""
+    """Where the next record goes: behind `end` of `segment`, with the number after `seq`.
+
+    `crc` is the checksum of the record that has `seq`, "" when there is none to be read.
+    """
 
     segment: _Segment
     seq: int
     end: int
+    crc: str = ""
 
 
 class LogWriter:
@@ -95,13 +99,13 @@ class LogWriter:
 
             search = Search(stream, places.folder, places.archive, drafts)
             search.run()
-        with permitted, self._lock(places):
+        with permitted, self._lock(places) as lock:
             if search:
                 search.confirm()
-            end = self._end(places)
+            end = self._end(places, lock)
             records, lines = self._number(stream, end.seq, drafts, bodies, search)
             if lines:
-                _write(stream, end, lines)
+                _write(stream, lock, end, lines)
         try:
             if search:
                 _settle(places, search)
@@ -113,15 +117,13 @@ class LogWriter:
 
     def append_gap(self, stream: str, above: int) -> Record | None:
         """Continue `stream` above number `above`; None when it has come that far already."""
-        draft = Draft({"op": "gap", "above": above})
         places = self._layout.log(stream)
         self._layout.make()
-        with self._lock(places):
-            end = self._end(places)
+        with self._lock(places) as lock:
+            end = self._end(places, lock)
             if end.seq >= above:
                 return None
-            line, record = self._encode(stream, above + 1, draft, codec.encode_body(draft))
-            _write(stream, end._replace(seq=above), [line])
+            record = self._write_gap(stream, lock, end, above)
         try:
             disk.sync_file(end.segment.fd)
         except OSError as error:
@@ -160,23 +162,40 @@ class LogWriter:
     def _lock(self, places: LogPlaces) -> Lock:
         return Lock(places.lock, f"the log {places.stream}", timeout=self._timeout)
 
-    def _end(self, places: LogPlaces) -> _End:
-        """The end to write at: what a killed writer left is set aside, a full segment followed."""
+    def _end(self, places: LogPlaces, lock: Lock) -> _End:
+        """The end to write at, above every number that was ever given.
+
+        A log that is not the one its mark was made in is gone on with behind a gap, also if the
+        gap leaves no number out: it says where the other log begins.
+        """
+        end = self._last(places)
+        mark = marks.load(lock)
+        if mark is None or (mark.seq, mark.crc) == (end.seq, end.crc):
+            return end
+        fault = marks.fault(mark, end.seq, self._crc_at(places, mark.seq, end))
+        if not fault:
+            return end
+        self._report(places, mark, fault)
+        self._write_gap(places.stream, lock, end, max(mark.seq, end.seq))
+        return self._last(places)
+
+    def _last(self, places: LogPlaces) -> _End:
+        """The end as it is: what a killed writer left is set aside, a full segment followed."""
         segment = self._newest(places)
         if segment is None:
             return self._begin(places, 1)
         size = os.fstat(segment.fd).st_size
-        seq, end = segment.tail
+        seq, end, crc = segment.tail
         if size != end:
-            seq, end = segments.tail(segment.fd, size, segment.first)
+            seq, end, crc = segments.tail(segment.fd, size, segment.first)
         if end < size:
             self._set_aside(segment, end)
         if end >= self._segment_bytes:
             disk.sync_file(segment.fd)
-            return self._begin(places, seq + 1)
+            return self._begin(places, seq + 1)._replace(crc=crc)
         if not end:
             _sync_chain(places)
-        return _End(segment, seq, end)
+        return _End(segment, seq, end, crc)
 
     def _newest(self, places: LogPlaces) -> _Segment | None:
         """The newest segment, kept open as long as nothing in its folder changes."""
@@ -201,6 +220,25 @@ class LogWriter:
             self._kept.clear()
         self._kept[places.stream] = segment
         return segment
+
+    def _crc_at(self, places: LogPlaces, seq: int, end: _End) -> str:
+        if seq == end.seq:
+            return end.crc
+        from fleet.stores.files.reading import crc_at
+
+        return crc_at(self._layout, places.stream, seq)
+
+    def _report(self, places: LogPlaces, mark: marks.Mark, fault: str) -> None:
+        from fleet.stores.files import quarantine
+
+        wall = self._clock().wall
+        quarantine.report(self._layout, places.folder, mark.seq, fault, wall=wall)
+
+    def _write_gap(self, stream: str, lock: Lock, end: _End, above: int) -> Record:
+        draft = Draft({"op": "gap", "above": above})
+        line, record = self._encode(stream, above + 1, draft, codec.encode_body(draft))
+        _write(stream, lock, end._replace(seq=above), [line])
+        return record
 
     def _set_aside(self, segment: _Segment, start: int) -> None:
         from fleet.stores.files import quarantine
@@ -281,9 +319,9 @@ def _look(folder: str) -> _Look | None:
     return found.st_ino, found.st_dev, found.st_mtime_ns
 
 
-def _write(stream: str, end: _End, lines: list[bytes]) -> None:
+def _write(stream: str, lock: Lock, end: _End, lines: list[bytes]) -> None:
     """One write; what did not fit as a whole is taken back."""
-    segment, seq, start = end
+    segment, seq, start, _ = end
     data = b"".join(lines)
     count = disk.write(segment.fd, data)
     if count != len(data):
@@ -292,7 +330,9 @@ def _write(stream: str, end: _End, lines: list[bytes]) -> None:
             f"only {count} of {len(data)} bytes fitted into {stream}, nothing was kept",
             "free disk space or raise the file size limit (ulimit -f), then repeat",
         )
-    segment.tail = segments.Tail(seq + len(lines), start + count)
+    mark = marks.Mark(seq + len(lines), codec.crc_in(lines[-1][:-1]))
+    marks.save(lock, mark)
+    segment.tail = segments.Tail(mark.seq, start + count, mark.crc)
 
 
 def _sync_chain(places: LogPlaces) -> None:

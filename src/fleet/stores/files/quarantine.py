@@ -31,10 +31,27 @@ def set_aside(
         disk.copy_range(source, start, stop, f"{target}{BYTES}")
     finally:
         os.close(source)
+    _explain(layout, target, where, (start, stop - start), reason, wall)
+
+
+def report(layout: Layout, path: str, seq: int, reason: str, *, wall: float) -> None:
+    """Note that the log in folder `path` lost what was there up to number `seq`, for `reason`.
+
+    There are no bytes to keep: the log goes on above that number.
+    """
+    disk.make_folder(layout.quarantine)
+    where = layout.relative(path)
+    target = f"{layout.quarantine}/{names.shorten(names.encode(where))}.lost.{seq}"
+    _explain(layout, target, where, (0, 0), reason, wall)
+
+
+def _explain(  # noqa: PLR0917 - what the note holds
+    layout: Layout, target: str, where: str, span: tuple[int, int], reason: str, wall: float
+) -> None:
     note = {
         "file": where,
-        "offset": start,
-        "bytes": stop - start,
+        "offset": span[0],
+        "bytes": span[1],
         "reason": reason,
         "at": rfc3339(wall),
     }

@@ -142,6 +142,15 @@ def _split(offset: int, data: bytes) -> Iterator[tuple[int, bytes]]:
         offset += len(line) + 1
 
 
+def crc_at(layout: Layout, stream: str, seq: int) -> str:
+    """The checksum of the record that has number `seq`, "" when it was trimmed or damaged."""
+    try:
+        found = read(layout, stream, seq - 1, 1, None).records
+    except Trimmed:
+        return ""
+    return found[0].crc if found and found[0].seq == seq else ""
+
+
 def head(layout: Layout, stream: str) -> int:
     """The number of the newest whole line, 0 when there is none."""
     folder = layout.log(stream).folder

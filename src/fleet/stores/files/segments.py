@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fleet.records import MAX_RECORD
-from fleet.stores.codec import seq_of
+from fleet.stores.codec import crc_in, seq_of
 from fleet.stores.files import disk
 
 SUFFIX = ".jsonl"
@@ -59,10 +59,12 @@ class Tail(NamedTuple):
     Attributes:
         seq: the number of its last whole line: the last good one plus the damaged ones after it.
         end: the offset after the last LF; what stands behind it is a stub.
+        crc: the last whole line's checksum, "" when it is damaged or there is none.
     """
 
     seq: int
     end: int
+    crc: str = ""
 
 
 def tail(fd: int, size: int, first: int) -> Tail:
@@ -72,9 +74,10 @@ def tail(fd: int, size: int, first: int) -> Tail:
     stop = block.rfind(b"\n")
     before = block.rfind(b"\n", 0, max(0, stop))
     if stop >= 0 and (before >= 0 or start == 0):
-        seq = seq_of(block[before + 1 : stop])
+        line = block[before + 1 : stop]
+        seq = seq_of(line)
         if seq is not None:
-            return Tail(seq, start + stop + 1)
+            return Tail(seq, start + stop + 1, crc_in(line))
     return _search_tail(fd, size, first)
 
 
@@ -83,9 +86,10 @@ def _search_tail(fd: int, size: int, first: int) -> Tail:
     for start, stop in _lines_backward(fd, size):
         end = end or stop + 1
         if stop - start < MAX_RECORD:
-            seq = seq_of(os.pread(fd, stop - start, start))
+            line = os.pread(fd, stop - start, start)
+            seq = seq_of(line)
             if seq is not None:
-                return Tail(seq + damaged, end)
+                return Tail(seq + damaged, end, "" if damaged else crc_in(line))
         damaged += 1
     return Tail(first - 1 + damaged, end)
 

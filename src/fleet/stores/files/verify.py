@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from fleet.errors import Finding, FleetError
 from fleet.records import MAX_DOCUMENT
 from fleet.stores import codec, names
-from fleet.stores.files import disk, documents, quarantine, segments
-from fleet.stores.files.layout import Layout, subfolders
+from fleet.stores.files import disk, documents, marks, quarantine, reading, segments
+from fleet.stores.files.layout import LOG_LOCK, Layout, subfolders
 from fleet.stores.files.locks import Lock
 
 _MEND = "the lines around it are read; restore the line from a backup if it is needed"
@@ -26,6 +26,7 @@ def verify(layout: Layout, *, timeout: float) -> Iterator[Finding]:
     for folder in [layout.root, *(folder for _, folder in layout.kinds(""))]:
         for path, before in documents.files(folder):
             yield from _document(layout, path, before)
+    yield from _shortened(layout, timeout)
     yield from _set_aside(layout)
 
 
@@ -129,6 +130,33 @@ def _stub(
     yield Finding("error", check.file, 0, "ends in the middle of a line", _MEND)
 
 
+def _shortened(layout: Layout, timeout: float) -> Iterator[Finding]:
+    """Logs that end below the newest number that was given, also those whose folder is gone."""
+    for name in sorted(os.listdir(layout.locks)) if disk.check_folder(layout.locks) else []:
+        stream = names.decode(name.removeprefix(LOG_LOCK)) if name.startswith(LOG_LOCK) else None
+        if stream is None:
+            continue
+        try:
+            what = _lost(layout, stream, timeout)
+        except FleetError as fault:
+            yield Finding("error", layout.relative(f"{layout.locks}/{name}"), 0, str(fault))
+            continue
+        if what:
+            file = layout.relative(layout.log(stream).folder)
+            fix = "restore it from a backup; the next append goes on above that number"
+            yield Finding("error", file, 0, what, fix)
+
+
+def _lost(layout: Layout, stream: str, timeout: float) -> str:
+    places = layout.log(stream)
+    with Lock(places.lock, f"the log {stream}", timeout=timeout, shared=True) as lock:
+        mark = marks.load(lock)
+        if mark is None:
+            return ""
+        head = reading.head(layout, stream)
+        return marks.fault(mark, head, reading.crc_at(layout, stream, mark.seq))
+
+
 def _document(layout: Layout, path: str, before: str) -> Iterator[Finding]:
     file = layout.relative(path)
     fault = _fault(path)
@@ -167,7 +195,8 @@ def _set_aside(layout: Layout) -> Iterator[Finding]:
         path = f"{layout.quarantine}/{piece}"
         try:
             note = json.loads(disk.read_all(path, MAX_DOCUMENT))
-            what = f"{note['bytes']} bytes of {note['file']} were set aside: {note['reason']}"
+            bytes_of = f"{note['bytes']} bytes of {note['file']} were set aside"
+            what = f"{bytes_of if note['bytes'] else note['file']}: {note['reason']}"
         except (ValueError, KeyError, OSError, FleetError):
             what = "a piece without a readable reason"
         yield Finding("note", layout.relative(path), 0, what)
