@@ -1,6 +1,7 @@
 """What every test stands on: a world without the developer's own home, and a small valid one."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -96,6 +97,13 @@ def _own_world(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(empty))
     monkeypatch.setenv("FLEET_HOME", str(empty / "no-fleet-here"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _ctrl_c_works() -> None:
+    """A shell's background job inherits Ctrl-C ignored, and so would every process of a test."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
