@@ -1,6 +1,7 @@
 """What a person has said about starting: pause, halt, resume. Nothing here stops a process."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from fleet.errors import Conflict
 from fleet.ports import Store
@@ -20,18 +21,20 @@ class Control:
 class Controls:
     """The documents `control/<agent>` and `control/fleet`: {"paused": note | null, "halted": …}.
 
-    A note is `{by, at, reason}`. An agent is held back by its own document and by the fleet's.
+    A note is `{by, at, reason}`; what people read of it is in `timezone`, the home's. An agent is
+    held back by its own document and by the fleet's.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, timezone: str = "UTC") -> None:
         self._store = store
+        self._timezone = timezone
 
     def of(self, agent: str) -> Control:
         """What holds `agent` back now, its own word before the fleet's."""
         own, all_ = self._body(agent), self._body(FLEET)
         return Control(
-            paused=_line(own.get("paused")) or _line(all_.get("paused")),
-            halted=_line(own.get("halted")) or _line(all_.get("halted")),
+            paused=self._line(own.get("paused")) or self._line(all_.get("paused")),
+            halted=self._line(own.get("halted")) or self._line(all_.get("halted")),
         )
 
     def set(self, scope: str, word: str, *, by: str, reason: str) -> None:
@@ -59,9 +62,11 @@ class Controls:
                 continue
             return
 
+    def _line(self, note: object) -> str:
+        if not isinstance(note, dict):
+            return ""
+        from zoneinfo import ZoneInfo  # nothing is held back most of the time
 
-def _line(note: object) -> str:
-    if not isinstance(note, dict):
-        return ""
-    reason = f": {note['reason']}" if note.get("reason") else ""
-    return f"by {note.get('by')} at {note.get('at')}{reason}"
+        at = datetime.fromisoformat(str(note.get("at"))).astimezone(ZoneInfo(self._timezone))
+        reason = f": {note['reason']}" if note.get("reason") else ""
+        return f"by {note.get('by')} at {at:%Y-%m-%d %H:%M}{reason}"

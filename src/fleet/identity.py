@@ -174,12 +174,13 @@ def require_agent_name(name: str, known_agents: Collection[str]) -> None:
         Unknown: no agent has it; the nearest one is suggested.
     """
     if name in RESERVED_NAMES:
-        raise NotAllowed(f"nobody acts as {name!r}", "name an agent: fleet agents lists them")
-    if name not in known_agents:
-        from fleet.text import clip, suggest
+        from fleet.text import one_of
 
-        near = suggest(name, tuple(known_agents)) or "fleet agents lists them"
-        raise Unknown(f"there is no agent {clip(name, 80)!r}", near)
+        raise NotAllowed(f"nobody acts as {name!r}", one_of(name, known_agents))
+    if name not in known_agents:
+        from fleet.text import clip, one_of
+
+        raise Unknown(f"there is no agent {clip(name, 80)!r}", one_of(name, known_agents))
 
 
 def _of_token(store: Store, token: str) -> Author:

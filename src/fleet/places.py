@@ -18,8 +18,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
 def find_home(flag: str | None, env: Mapping[str, str], cwd: Path) -> Path:
     """The home, absolute, without symlinks: `--home`, else $FLEET_HOME, else the nearest parent.
 
-    A folder that was named may have lost its fleet.yaml for a moment (a half-done edit) as long
-    as its state is there; only a folder with a fleet.yaml is found by searching upward.
+    A home may have lost its fleet.yaml for a moment (a half-done edit): a folder whose state is
+    there is one. An empty $FLEET_HOME counts as unset.
 
     Raises:
         BadHome: there is none. Nothing is ever created.
@@ -27,13 +27,13 @@ def find_home(flag: str | None, env: Mapping[str, str], cwd: Path) -> Path:
     named = flag or env.get("FLEET_HOME")
     if named:
         root = (cwd / Path(named).expanduser()).resolve()
-        if _is_file(root / HOME_FILE) or _is_file(root / "state" / FORMAT_FILE):
+        if _is_home(root):
             return root
         by = "--home" if flag else "FLEET_HOME"
         raise BadHome(f"{by} names {root}, where there is no {HOME_FILE}", "fleet init makes one")
     start = cwd.resolve()
     for folder in (start, *start.parents):
-        if _is_file(folder / HOME_FILE):
+        if _is_home(folder):
             return folder
     raise BadHome(
         f"no {HOME_FILE} in {start} or above it",
@@ -131,6 +131,10 @@ def _checked(name: str) -> str:
     if not safe_name(name):
         raise Rejected(f"{name!r} cannot be a name", "use a-z, 0-9, _ and -, at most 64 characters")
     return name
+
+
+def _is_home(folder: Path) -> bool:
+    return _is_file(folder / HOME_FILE) or _is_file(folder / "state" / FORMAT_FILE)
 
 
 def _is_file(path: Path) -> bool:

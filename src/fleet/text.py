@@ -153,6 +153,12 @@ def tokens(text: str) -> int:
     )
 
 
+def one_of(word: str, known: Iterable[str]) -> str:
+    """What to say instead of `word`: the nearest of `known`, or all of them; they are not none."""
+    names = sorted(known)
+    return suggest(word, names) or clip(f"there are {', '.join(names)}", 400)
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'reply-handler'?`, or "" when nothing is near."""
     from difflib import get_close_matches  # 3 ms that only a mistake pays

@@ -34,8 +34,8 @@ def test_a_key_has_one_holder(claims, clock) -> None:
     assert (mine.holder, mine.run, mine.token) == ("reply-handler", "reply-handler-1", 1)
     with pytest.raises(Held) as refused:
         claims.take(in_run("outreach", clock), LEAD)
-    assert str(refused.value).startswith(f"{LEAD} is held by reply-handler until ")
-    assert str(refused.value).endswith("(answering): leave it, do something else")
+    fix = "leave it, do something else"
+    assert str(refused.value) == f"{LEAD} is held by reply-handler (answering): {fix}"
     assert (refused.value.exit_code, refused.value.key) == (6, LEAD)
     assert (refused.value.holder, refused.value.until) == ("reply-handler", mine.expires)
     assert claims.get(LEAD) == mine
@@ -236,7 +236,7 @@ def test_once_refuses_what_anybody_completed(claims, clock) -> None:
 
     clock.advance(86400)
     for again in (OPERATOR, in_run("outreach", clock, run="outreach-2")):
-        with pytest.raises(Held, match="was completed by outreach at") as refused:
+        with pytest.raises(Held, match=r"was completed by outreach \d+\w ago") as refused:
             claims.take(again, "report:weekly", once=7 * 86400)
         assert refused.value.holder == "outreach"
     assert claims.take(OPERATOR, "report:weekly").token == 3

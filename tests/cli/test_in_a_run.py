@@ -238,7 +238,7 @@ def test_a_broken_edit_does_not_stop_a_run(home: Path, fleet: Fleet, run_env) ->
     (home / "agents" / "outreach.yaml").write_text("shedule: [\n")
 
     posted = fleet("post", "strategy", "hi", env=env)
-    operator = fleet("next")
+    operator = fleet("post", "strategy", "hi")
 
     assert (posted.returncode, posted.stdout) == (0, "posted strategy#1\n")
     assert "outreach.yaml" in posted.stderr

@@ -15,6 +15,7 @@ import pytest
 from conftest import Fleet, Write
 from fleet.identity import SYSTEM
 from fleet.wiring import open_fleet
+from fleets import until
 
 DEADLINE = 30.0  # seconds that a test waits for a process
 
@@ -194,6 +195,33 @@ def test_pause_halt_and_resume_are_seen_in_status(worker: Path, fleet: Fleet, sh
     assert fleet("pause", "reply-handlr").returncode == 4
 
 
+def test_a_halt_leaves_its_reason_and_a_second_run_names_the_first(
+    worker: Path, fleet: Fleet, shaped
+) -> None:
+    """A running agent runs no second time, exit 6 with the run; who halts it says why on record."""
+    agent = worker / "agents" / "reply-handler.yaml"
+    text = agent.read_text()
+    command = "echo out; echo oops >&2; sleep 60"
+    agent.write_text(text[: text.index("command:")] + f"command: [sh, -c, '{command}']\n")
+    argv = [sys.executable, "-m", "fleet", "run", "reply-handler"]
+    first = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert first.stdout is not None
+    run = first.stdout.readline().split()[-1]
+    assert until(lambda: "oops" in fleet("logs", "reply-handler").stdout)
+
+    second = fleet("run", "reply-handler")
+    halted = fleet("halt", "reply-handler", "--reason", "wrong list")
+    first.communicate(timeout=DEADLINE)
+    (ended,) = shaped("run", fleet("runs", "reply-handler", "--json").stdout)
+    logs = fleet("logs", "reply-handler").stdout
+
+    assert second.returncode == 6
+    assert f"reply-handler is already running: {run}" in second.stderr
+    assert halted.returncode == 0
+    assert (ended["outcome"], ended["reason"]) == ("killed", "halted by operator: wrong list")
+    assert logs == "out\n-- standard error:\noops\n"
+
+
 def test_there_is_one_runner_and_stop_ends_it(worker: Path, fleet: Fleet) -> None:
     """A second `up` is exit 6 and names the first; `stop` ends it; then `stop` is exit 9."""
     with up(worker) as process:
@@ -219,11 +247,11 @@ def test_a_broken_home_can_still_be_watched_and_stopped(worker: Path, fleet: Fle
     fleet("status")
     (worker / "agents" / "outreach.yaml").write_text("shedule: [\n")
 
-    for words in (["halt", "--all"], ["resume"], ["pause"], ["status"], ["runs"], ["verify"]):
+    for words in (["halt", "--all"], ["resume"], ["pause"], ["status"], ["next"], ["verify"]):
         done = fleet(*words)
         assert done.returncode == 0, words
         assert "outreach.yaml" in done.stderr
-    for words in (["up"], ["next"], ["run", "reply-handler"], ["post", "strategy", "hi"]):
+    for words in (["up"], ["run", "reply-handler"], ["post", "strategy", "hi"]):
         assert fleet(*words).returncode == 7, words
 
 

@@ -83,7 +83,7 @@ def test_errors_of_the_files_are_all_named_at_once(home: Path, fleet: Fleet) -> 
     channel = home / "channels" / "strategy.yaml"
     channel.write_text(channel.read_text() + "membres: all\n")
 
-    refused = fleet("next")
+    refused = fleet("up")
 
     assert refused.returncode == 7
     for part in ("agents/outreach.yaml:2", "schedule", "channels/strategy.yaml:4", "members"):

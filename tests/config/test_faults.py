@@ -181,7 +181,7 @@ def test_what_a_channel_cannot_say(home, write, text, what) -> None:
 
 
 def test_all_faults_come_at_once(home, write) -> None:
-    """One call lists the faults of every file, of text, kind and names alike, in order."""
+    """One call lists the faults of every file, of text, kind and names alike, fleet.yaml first."""
     write("fleet.yaml", "timezone: Nowhere/Land\nconcurency: 3\n")
     write("agents/outreach.yaml", "shedule: x\n" + MINIMAL + "collaborators: [reply-handlr]\n")
     write("agents/reply-handler.yaml", "schedule: */5 * * * *\n")
@@ -190,14 +190,14 @@ def test_all_faults_come_at_once(home, write) -> None:
 
     found = [(finding.file, finding.line) for finding in errors(home)]
     assert found == [
+        ("fleet.yaml", 1),
+        ("fleet.yaml", 2),
         ("agents/competitor-watch.yaml", 4),
         ("agents/competitor-watch.yaml", 5),
         ("agents/outreach.yaml", 1),
         ("agents/outreach.yaml", 5),
         ("agents/reply-handler.yaml", 1),
         ("channels/strategy.yaml", 3),
-        ("fleet.yaml", 1),
-        ("fleet.yaml", 2),
     ]
 
 

@@ -309,7 +309,9 @@ class Bus:
         seq = self._store.head(STREAM) if to == "now" else self.get(to).seq
         standing = self.lanes(agent, {})
         if to != "now" and all(standing[lane].seq >= seq for lane in LANES):
-            raise Rejected(f"{agent} has passed {STREAM}#{seq}", f"fleet show {STREAM}#{seq}")
+            raise Rejected(
+                f"{agent} has passed {STREAM}#{seq}", f"fleet events --after {seq - 1} --limit 1"
+            )
         self._store.sync(STREAM)
         place = place_at(self._store, STREAM, seq)
         self._cursors.advance(agent, dict.fromkeys(LANES, place))
@@ -353,7 +355,7 @@ class Bus:
             subject=agent,
             what=f"{attempts} runs of {agent} failed on {record.ref}",
             done=f"it was set aside as {dead.ref}, and the agent goes on without it",
-            fix=f"fleet deadletters retry {dead.ref}",
+            fix=f"fleet events --after {record.seq - 1} --limit 1 shows it",
             key=f"dead-letter/{agent}/{record.id}",
         )
         self._cursors.advance(agent, {lane: Place(record.seq, record.crc)})
@@ -387,10 +389,9 @@ class Bus:
     def _interests(self, agent: str) -> tuple[str, ...]:
         agents = self._config.agents
         if agent not in agents:
-            from fleet.text import suggest
+            from fleet.text import one_of
 
-            near = suggest(agent, tuple(agents)) or "fleet agents"
-            raise Unknown(f"there is no agent {agent!r}", near)
+            raise Unknown(f"there is no agent {agent!r}", one_of(agent, agents))
         return agents[agent].interests
 
 

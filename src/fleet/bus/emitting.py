@@ -80,12 +80,12 @@ class Emitter:
         """The agent it goes to, by the caller's word or by the type's own field."""
         agents = self._config.agents
         if to is not None and to not in agents:
-            raise Unknown(f"there is no agent {to!r}", _nearest(to, agents) or "fleet agents")
+            raise Unknown(f"there is no agent {to!r}", _nearest(to, agents))
         named = self._schemas.addressee(type_name, payload)
         if named is None:
             return to
         if named not in agents:
-            near = _nearest(named, agents) or "name an agent: fleet agents"
+            near = _nearest(named, agents)
             raise Rejected(f"{type_name} is addressed to {named!r}, which is no agent", near)
         if to not in {None, named}:
             raise Rejected(f"{type_name} goes to {named} by its own field", f"leave out --to {to}")
@@ -122,7 +122,7 @@ class Emitter:
             subject=author.name,
             what=f"agents wake each other: {hops} events in a chain, the last before {chain}",
             done="the next event of the chain was refused",
-            fix="fleet map",
+            fix="fleet check names agents that wake each other",
             key=f"loop/{author.name}/{chain}",
         )
 
@@ -152,14 +152,19 @@ class Emitter:
         holder = str(found.get("holder") or "another one")
         wall = found.get("until_wall")
         until = rfc3339(wall) if isinstance(wall, int | float) else ""
-        what = f"{claim} is held by {holder}" + (f" until {until}" if until else "")
-        return Held(what, "leave it, do something else", key=claim, holder=holder, until=until)
+        return Held(
+            f"{claim} is held by {holder}",
+            "leave it, do something else",
+            key=claim,
+            holder=holder,
+            until=until,
+        )
 
 
 def _nearest(name: str, agents: Iterable[str]) -> str:
-    from fleet.text import suggest
+    from fleet.text import one_of
 
-    return suggest(name, tuple(agents))
+    return one_of(name, agents)
 
 
 def _corrected(kind: "EventType", payload: Body, to: str | None) -> str:

@@ -153,7 +153,7 @@ class Claims:
 
         def decide(body: Body | None, now: Instant) -> Decided | None:
             if body is None:
-                raise self._never_claimed(key)
+                raise self.never_claimed(key)
             running = body.get("command")
             own = running == this_process() if for_command else not is_waited_for(running)
             if body["holder"] == author.name and own:
@@ -268,7 +268,8 @@ class Claims:
             self._store.append(STREAM, [Draft(line)])
             return after
 
-    def _never_claimed(self, key: str) -> Unknown:
+    def never_claimed(self, key: str) -> Unknown:
+        """The refusal of a key that nobody ever claimed, with the nearest one that is held."""
         from fleet.text import suggest
 
         near = suggest(key, [claim.key for claim in self.live()])

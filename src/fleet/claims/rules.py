@@ -6,7 +6,6 @@ the process that runs a command under it or None, `completed` `{at_wall, by}` of
 completion, `last` the line that belongs to its newest change.
 """
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -161,8 +160,10 @@ def refuse_completed(key: str, body: Body | None, now: Instant, once: float | No
         return
     at = number(done["at_wall"])
     if now.wall - at < once:
+        from fleet.units import age
+
         raise Held(
-            f"{key} was completed by {done['by']} at {_local(at, now)}",
+            f"{key} was completed by {done['by']} {age(now.wall - at)} ago",
             "leave it, do something else",
             key=key,
             holder=str(done["by"]),
@@ -171,7 +172,7 @@ def refuse_completed(key: str, body: Body | None, now: Instant, once: float | No
 
 
 def refusal(body: Body, now: Instant, asker: str = "") -> Held:
-    """The error that names who holds the live claim in `body`, until when, and why.
+    """The error that names who holds the live claim in `body` and why; `until` says until when.
 
     An `asker` who is the holder himself is told how it ends.
     """
@@ -185,7 +186,7 @@ def refusal(body: Body, now: Instant, asker: str = "") -> Held:
     if asker == body["holder"]:
         fix = "wait for its end" if pid else f"fleet release {body['key']} gives it back"
     return Held(
-        f"{body['key']} is held by {holder} until {_local(until, now)}{note}",
+        f"{body['key']} is held by {holder}{note}",
         fix,
         key=str(body["key"]),
         holder=str(body["holder"]),
@@ -224,9 +225,3 @@ def line_of(op: str, after: Body, before: Body | None, version: int, by: Body | 
 def number(value: object) -> float:
     """A number of a document."""
     return value if isinstance(value, (int, float)) else 0.0
-
-
-def _local(wall: float, now: Instant) -> str:
-    """`14:32` on the day of `now` in this machine's zone, else with its date."""
-    at, today = time.localtime(wall), time.localtime(now.wall)
-    return time.strftime("%H:%M" if at[:3] == today[:3] else "%Y-%m-%d %H:%M", at)

@@ -65,7 +65,7 @@ class Fleet(OwnHelp, click.Group):
         if command is None:
             from fleet.cli.hints import unknown_command
 
-            raise Usage(f"there is no command '{args[0]}'", unknown_command(args[0], args[1:]))
+            raise unknown_command(ctx.find_object(Session), args[0], args[1:])
         return name, command, args[1:]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -140,7 +140,7 @@ def _run(argv: Sequence[str]) -> int:
     except click.ClickException as fault:
         from fleet.cli.hints import usage_line
 
-        say_error(usage_line(fault, argv))
+        say_error(usage_line(fault, argv, in_run=bool(session and session.in_run)))
         return 2
     except OSError as fault:
         say_error(_plainly(fault))

@@ -35,8 +35,9 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object 
     "emit",
     examples=[
         "fleet emit reply-received email=sarah@acme.com classification=interested",
-        'fleet emit pricing-change --data \'{"competitor": "Cursor", "newPrice": "$20"}\'',
-        "fleet emit task-created --data @task.json --to outreach --id task-17",
+        "fleet emit pricing-change competitor=Cursor 'oldPrice=$40' 'newPrice=$20' source=blog",
+        'fleet emit reply-received --data \'{"email": "a@b.co", "classification": "interested"}\'',
+        "fleet emit task-created --data @task.json --id task-17",
     ],
 )
 @click.argument("event_type", metavar="TYPE")

@@ -56,6 +56,11 @@ def claim_command(
     key = _one_key(words)
     fleet = session.fleet
     argv: list[str] = []
+    if command and keep is not None:
+        raise Usage(
+            "--keep holds a claim beyond its run, a command gives it back when it ends",
+            "leave one of them out",
+        )
     if command:
         from fleet.cli.held import allowed
 
@@ -116,6 +121,8 @@ def claims_command(
     _ = session.fleet.author
     if history is not None:
         records = claims.history(argument(history))
+        if not records:
+            raise claims.never_claimed(history)
         _say_history(session, records[-limit:] if limit else records, as_json=as_json)
         return
     live = claims.live(argument(prefix))[:limit]

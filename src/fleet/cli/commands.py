@@ -67,10 +67,51 @@ ALIASES = {
 }
 """Words people and models type instead; they work and are shown nowhere."""
 
+LATER = {
+    **dict.fromkeys(("send", "dm", "inbox"), "post to a channel: fleet channels lists yours"),
+    **dict.fromkeys(
+        ("memory", "lesson", "goal", "research", "strength", "weakness", "remember", "remind"),
+        "fleet report TEXT --next TEXT tells your next run",
+    ),
+    **dict.fromkeys(
+        ("find", "show", "search"), "fleet events and fleet read show records, with --after N"
+    ),
+    "ask": "post to a channel, and read the answer in your next run",
+    **dict.fromkeys(
+        (
+            "agent", "agents", "alerts", "backup", "capability", "dash", "deadletters", "diff",
+            "explain", "forecast", "graph", "hooks", "import", "install-service", "know", "map",
+            "mcp", "mesh", "metric", "migrate", "query", "recap", "replay", "restore", "retract",
+            "seen", "shadow", "timeline", "trim",
+        ),
+        "",
+    ),
+}  # fmt: skip
+"""Commands that this version does not have, and what an agent can say instead."""
+
+LATER_OPTIONS = {
+    "emit": ("--in",),
+    "up": ("--dash", "--take-over"),
+    "doctor": ("--claude",),
+    "pause": ("--account",),
+    "resume": ("--account",),
+}
+"""Options that this version does not have, by command."""
+
+BEFORE = ("--home", "--as", "--debug")
+"""Options that stand before the command."""
+
 TOLERANT = frozenset(
-    {"doctor", "halt", "logs", "pause", "resume", "runs", "status", "stop", "verify"}
-)
-"""Operators' commands that serve while the home's files are broken: the last good config stands."""
+    {
+        "channels", "claims", "context", "doctor", "events", "halt", "logs", "next", "pause",
+        "read", "resume", "runs", "schema", "status", "stop", "verify", "whoami",
+    }
+)  # fmt: skip
+"""What a person may call while the home's files are broken: it shows or stops something.
+
+The last good config stands and a warning says so; whatever writes as a person or starts something
+is exit 7. A run goes on with the last good config in everything.
+"""
 
 
 def is_operators(name: str) -> bool:

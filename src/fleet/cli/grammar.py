@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.commands import COMMANDS, TOLERANT, is_operators
+from fleet.cli.commands import BEFORE, COMMANDS, LATER_OPTIONS, TOLERANT, is_operators
 from fleet.cli.session import Session
 from fleet.errors import Usage
 
@@ -115,7 +115,8 @@ class Command(OwnHelp, click.Command):
             from fleet.identity import require_person
 
             require_person(session.env, f"fleet {name}")
-            session.strict = name not in TOLERANT
+        if session and name in TOLERANT:
+            session.strict = False
         return super().invoke(ctx)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape
@@ -159,7 +160,8 @@ class Command(OwnHelp, click.Command):
             return
         fault = click.NoSuchOption(name, possibilities=known, ctx=ctx)
         takes_texts = any(isinstance(param, click.Argument) for param in self.params)
-        if fault.possibilities or not takes_texts:
+        elsewhere = (*BEFORE, *LATER_OPTIONS.get(str(ctx.info_name), ()))
+        if fault.possibilities or not takes_texts or name in elsewhere:
             raise fault
 
 

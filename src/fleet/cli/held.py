@@ -46,15 +46,23 @@ def run_held(session: Session, claim: "Claim", argv: Sequence[str], ttl: float |
     """Run `argv` while renewing `claim`; its exit code, 128 + N when signal N killed it.
 
     Exit 0 completes the claim; whatever happens, it is released. When it is lost, the command is
-    stopped: what it does is no longer exclusive.
+    stopped: what it does is no longer exclusive. What cannot be released changes no exit code.
     """
-    fleet = session.fleet
     code = 1
     try:
         code = _renewing(session, claim, argv, (ttl or DEFAULT_TTL) / RENEWALS)
     finally:
-        fleet.claims.release(fleet.author, claim.key, completed=code == 0, for_command=True)
+        _give_back(session, claim, completed=code == 0)
     return code
+
+
+def _give_back(session: Session, claim: "Claim", *, completed: bool) -> None:
+    fleet = session.fleet
+    try:
+        fleet.claims.release(fleet.author, claim.key, completed=completed, for_command=True)
+    except FleetError as fault:
+        done = "; that it was completed is not on record" if completed else ""
+        say_error(f"warning: {claim.key} could not be given back: {fault.what}{done}")
 
 
 def _renewing(session: Session, claim: "Claim", argv: Sequence[str], pause: float) -> int:

@@ -7,11 +7,11 @@ from datetime import tzinfo
 
 import click
 
-from fleet.cli.commands import COMMANDS
+from fleet.cli.commands import BEFORE, COMMANDS, LATER, LATER_OPTIONS, is_operators
 from fleet.cli.grammar import Command
 from fleet.cli.output import soon
 from fleet.cli.session import Session
-from fleet.errors import Held
+from fleet.errors import FleetError, Held, Usage
 from fleet.text import suggest
 
 WORDS = {
@@ -20,6 +20,14 @@ WORDS = {
     "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
     "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
 }  # fmt: skip
+
+FOR_PEOPLE = {
+    "agents": "fleet status lists them",
+    "alerts": "fleet status shows the newest",
+    "deadletters": "fleet status shows their alerts, fleet events --after N --limit 1 one event",
+    "map": "fleet check names what its maps forgot",
+}
+"""What a person can say instead of a command that is not in this version."""
 
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./#-]*", re.ASCII)  # a # inside a word is no comment
 
@@ -48,18 +56,44 @@ def _options(said: Mapping[str, object]) -> Iterator[str]:
                 yield from (name, str(one))
 
 
-def unknown_command(word: str, rest: Sequence[str]) -> str:
-    """What to type instead of the command `word`."""
-    if near := WORDS.get(word):
-        return f"say {line(near, *rest)}"
-    return suggest(word, list(COMMANDS)) or "fleet --help lists all"
+def unknown_command(session: Session | None, word: str, rest: Sequence[str]) -> Usage:
+    """The refusal of the command `word`: what to type instead, in a run only what a run may."""
+    in_run = bool(session and session.in_run)
+    known = [name for name in COMMANDS if not (in_run and is_operators(name))]
+    near = WORDS.get(word)
+    if near == "post" and session and not _begins_with_a_channel(session, rest):
+        return _later("send", "direct messages are", in_run=in_run)
+    if word in LATER:
+        return _later(word, f"'{word}' is", in_run=in_run)
+    what = f"there is no command '{word}'"
+    if near in known:
+        return Usage(what, f"say {line(near, *rest)}")
+    return Usage(what, suggest(word, known) or "fleet --help lists all")
 
 
-def usage_line(fault: click.ClickException, argv: Sequence[str]) -> str:
+def _later(word: str, subject: str, *, in_run: bool) -> Usage:
+    instead = LATER[word] or ("" if in_run else FOR_PEOPLE.get(word, ""))
+    return Usage(f"{subject} not in this version", instead or "fleet --help lists what is")
+
+
+def _begins_with_a_channel(session: Session, rest: Sequence[str]) -> bool:
+    try:
+        return bool(rest) and rest[0] in session.fleet.config.channels
+    except FleetError:
+        return False
+
+
+def usage_line(fault: click.ClickException, argv: Sequence[str], *, in_run: bool) -> str:
     """One sentence for a fault that click found, with the corrected line or an example."""
     message = fault.format_message().strip().rstrip(".")
     ctx: click.Context | None = getattr(fault, "ctx", None)
     if isinstance(fault, click.NoSuchOption):
+        name = str(ctx.info_name) if ctx else ""
+        if fault.option_name in LATER_OPTIONS.get(name, ()):
+            return f"{fault.option_name} is not in this version: fleet {name} --help has what is"
+        if fault.option_name in BEFORE and name in argv:
+            fixed = _moved(argv, fault.option_name, name, dropped=in_run)
+            return f"{fault.option_name} stands before the command: say {line(*fixed)}"
         message = f"there is no option {fault.option_name}"
         if fault.possibilities:
             fixed = [_renamed(word, fault.option_name, fault.possibilities[0]) for word in argv]
@@ -70,6 +104,16 @@ def usage_line(fault: click.ClickException, argv: Sequence[str]) -> str:
         if ctx.command.examples:
             return f"{_plain(message)}: for example {ctx.command.examples[0]}"
     return f"{_plain(message)}: fleet --help lists the commands"
+
+
+def _moved(argv: Sequence[str], option: str, command: str, *, dropped: bool) -> list[str]:
+    """The line with `option` and its value before the command, or (in a run) without it."""
+    at = list(argv).index(command)
+    before, after = list(argv[:at]), list(argv[at:])
+    place = next(i for i, word in enumerate(after) if word.partition("=")[0] == option)
+    width = 1 if option == "--debug" or "=" in after[place] else 2
+    taken = [] if dropped else after[place : place + width]
+    return [*before, *taken, *after[:place], *after[place + width :]]
 
 
 def _plain(message: str) -> str:

@@ -10,7 +10,8 @@ from fleet.cli.grammar import LIMIT, command, moment
 from fleet.cli.output import Item, flush, local, say, say_items, say_json, table
 from fleet.cli.runner import require_agent
 from fleet.cli.session import Session, pass_session
-from fleet.text import escape
+from fleet.errors import Unknown
+from fleet.text import escape, suggest
 
 if TYPE_CHECKING:
     from fleet.runs import Run
@@ -40,7 +41,7 @@ def runs_command(
 ) -> None:
     """Runs, newest first, with their outcome, cost and report."""
     if agent is not None:
-        require_agent(session, agent)
+        _require_past_agent(session, agent)
     from fleet.records import wall_of
 
     first, last = moment(session, since, "--since"), moment(session, until, "--until")
@@ -76,7 +77,7 @@ def runs_command(
 def logs_command(session: Session, *, ref: str, follow: bool) -> None:
     """What a run printed, and its errors. RUN: an id or its beginning, an agent, agent~1, last."""
     fleet = session.fleet
-    run = fleet.runs.find(ref)
+    run = _run(session, ref)
     folder = fleet.places.run_folder(run.id)
     out, err = folder / "stdout.jsonl", folder / "stderr.log"
     place = _print_from(out, 0)
@@ -85,7 +86,26 @@ def logs_command(session: Session, *, ref: str, follow: bool) -> None:
         time.sleep(LOOK_EVERY)
         place = _print_from(out, place)
     _print_from(out, place)
-    _print_from(err, 0)
+    if err.exists() and err.stat().st_size:
+        say("-- standard error:")
+        _print_from(err, 0)
+
+
+def _run(session: Session, ref: str) -> "Run":
+    """The run that `ref` means; an agent that has not run is told from one that is not there."""
+    agents = session.fleet.config.agents
+    try:
+        return session.fleet.runs.find(ref)
+    except Unknown as fault:
+        if ref in agents:
+            raise Unknown(f"{ref} has not run yet", f"fleet run {ref} runs it now") from None
+        raise Unknown(fault.what, suggest(ref, agents) or fault.fix) from None
+
+
+def _require_past_agent(session: Session, agent: str) -> None:
+    """Refuse a name that no agent has or had."""
+    if agent not in session.fleet.runs.agents():
+        require_agent(session, agent)
 
 
 @command("context", examples=["fleet context outreach", "fleet context outreach --explain"])

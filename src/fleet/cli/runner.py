@@ -9,7 +9,7 @@ from fleet.cli.grammar import LIMIT, command, moment_of
 from fleet.cli.output import flush, say, say_done, say_json
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Down, EndedBadly, Unknown, Usage
-from fleet.text import suggest
+from fleet.text import one_of
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 REASON = click.option("--reason", metavar="TEXT", default="", help="Why, for whoever looks.")
@@ -163,7 +163,7 @@ def require_agent(session: Session, agent: str) -> None:
     """
     agents = session.fleet.config.agents
     if agent not in agents:
-        raise Unknown(f"there is no agent '{agent}'", suggest(agent, list(agents)))
+        raise Unknown(f"there is no agent '{agent}'", one_of(agent, agents))
 
 
 def _quietly(_line: str) -> None:

@@ -8,6 +8,7 @@ from fleet.config import crosscheck, faults, files, resolve, sources, yamltext
 from fleet.config.fingerprint import Stamp
 from fleet.config.model import HomeConfig
 from fleet.errors import Finding
+from fleet.places import HOME_FILE
 from fleet.text import clip, escape
 
 MAX_SAID = 1000  # characters of a sentence: a name in it may be as long as its file
@@ -49,11 +50,16 @@ def build(root: Path) -> Built:
         _documents(found.channels, findings),
     )
     findings += _apart_from(findings, [*_shapes(home), *crosscheck.check(home)])
-    findings = sorted(map(_one_line, findings), key=lambda finding: (finding.file, finding.line))
+    findings = sorted(map(_one_line, findings), key=place)
     built = Built(None, tuple(findings), tuple(found.stamps))
     if built.errors or home.fleet is None:
         return built
     return Built(_resolve(home, home.fleet), built.findings, built.stamps)
+
+
+def place(finding: Finding) -> tuple[bool, str, int]:
+    """Where a finding stands: by file and line, but fleet.yaml first, whose faults cause others."""
+    return finding.file != HOME_FILE, finding.file, finding.line
 
 
 def _document(source: sources.Source | None, findings: list[Finding]) -> yamltext.Document | None:

@@ -16,6 +16,7 @@ from fleet.config import fingerprint, model
 from fleet.config.fingerprint import YOUNG, Stamp
 from fleet.config.model import HomeConfig
 from fleet.errors import BadHome, Finding
+from fleet.places import HOME_FILE
 
 if TYPE_CHECKING:
     from fleet.ports import Cache
@@ -92,6 +93,7 @@ def open_config(root: Path, cache: "Cache", *, tolerant: bool) -> HomeConfig:
     built = build(root)
     last = _unpack(cache.load(GOOD), root) if tolerant else None
     faults = [*(_vanished(root, last[0]) if last else ()), *built.errors]
+    faults.sort(key=lambda fault: fault.file != HOME_FILE)  # causes first
     if built.config and not faults:
         cache.save(GOOD, _pack(built.config, built.stamps))
         return built.config

@@ -57,6 +57,11 @@ class Home:
         found = self.fleet.tree.get("defaults") if self.fleet else None
         return found if isinstance(found, dict) else {}
 
+    @property
+    def knows_defaults(self) -> bool:
+        """Whether what an agent's file leaves out is known; else leaving it out is no fault."""
+        return self.fleet is not None and isinstance(self.fleet.tree.get("defaults", {}), dict)
+
     def names(self, kind: str) -> tuple[str, ...]:
         """Every name of one kind that has a file, broken or not."""
         return {
@@ -133,12 +138,13 @@ class _Agent:
         self.tree = merged(home.defaults, document.tree)
 
     def check(self) -> Iterator[Finding]:
-        yield from self._missing()
         yield from self._itself()
-        yield from self._wakes()
         yield from self._membership()
-        yield from self._command()
         yield from self._folder()
+        if self.home.knows_defaults:
+            yield from self._missing()
+            yield from self._wakes()
+            yield from self._command()
 
     def _texts(self, *pattern: str) -> list[tuple[TreePath, str]]:
         return list(texts(self.tree, pattern))

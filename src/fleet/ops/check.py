@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fleet.config.build import build
+from fleet.config.build import build, place
 from fleet.config.model import Agent, HomeConfig
 from fleet.config.yamltext import KEEP_ONE, UNMERGED, merge_mark
 from fleet.errors import BadHome, Finding, StoreError
@@ -41,7 +41,7 @@ def check(root: Path) -> list[Finding]:
         findings += lint(built.config)
         findings += inert(built.config)
         findings += missing(built.config)
-    return sorted(findings, key=lambda finding: (finding.file, finding.line))
+    return sorted(findings, key=place)
 
 
 def lint(config: HomeConfig) -> Iterator[Finding]:

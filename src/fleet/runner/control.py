@@ -8,7 +8,7 @@ from fleet.errors import Down, Unknown
 from fleet.identity import Author
 from fleet.runner import lead, settle
 from fleet.runner.live import stop_keeper
-from fleet.text import suggest
+from fleet.text import one_of
 from fleet.wiring import Fleet
 
 
@@ -43,7 +43,8 @@ def halt(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
     identity.require_operator(author, "halt")
     scope = _scope(fleet, agent)
     fleet.controls.set(scope, "halted", by=author.name, reason=reason)
-    stopped = [run.id for run in fleet.runs.open(agent) if stop_keeper(fleet, run.id)]
+    why = f"halted by {author.name}" + (f": {reason}" if reason else "")
+    stopped = [run.id for run in fleet.runs.open(agent) if stop_keeper(fleet, run.id, why)]
     settle.settle_stopped(fleet, stopped)
     what = f"stopped {', '.join(stopped)}" if stopped else "nothing was running"
     return f"halted {_name(scope)}: {what}; nothing starts until fleet resume{_of(scope)}"
@@ -66,7 +67,7 @@ def stop(fleet: Fleet, author: Author, *, drain: bool) -> str:
 
 def _scope(fleet: Fleet, agent: str | None) -> str:
     if agent is not None and agent not in fleet.config.agents:
-        raise Unknown(f"there is no agent {agent!r}", suggest(agent, list(fleet.config.agents)))
+        raise Unknown(f"there is no agent {agent!r}", one_of(agent, fleet.config.agents))
     return agent or FLEET
 
 

@@ -272,7 +272,7 @@ def _wait(fleet: Fleet, live: Live) -> None:
     """Wait for the run's end; the first SIGINT or SIGTERM stops it, and waiting goes on."""
 
     def stop(*_: object) -> None:
-        live.told = live.told or stop_keeper(fleet, live.run)
+        live.told = live.told or stop_keeper(fleet, live.run, "fleet run was stopped")
 
     old = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

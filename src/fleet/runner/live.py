@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fleet import processes
 from fleet.records import Body
 from fleet.wiring import Fleet
 
+STOP_FILE = "stop.json"  # in a run folder: who had it stopped, and why
 KEEPER_STARTS = 5.0  # seconds that a new keeper gets to write alive.json
 
 
@@ -64,9 +66,15 @@ def launching() -> Body:
     return {"launcher": {"pid": pid, "start": start, "boot": boot}}
 
 
-def stop_keeper(fleet: Fleet, run: str) -> bool:
-    """Tell the run's keeper to stop it; False when there is none."""
+def stop_keeper(fleet: Fleet, run: str, why: str) -> bool:
+    """Tell the run's keeper to stop it; False when there is none.
+
+    `why`, one line, becomes the run's reason; of several the first stands.
+    """
     folder = fleet.config.run_folder(run)
+    # Where it cannot be written, the run's reason names the signal.
+    with suppress(OSError), (folder / STOP_FILE).open("x", encoding="utf-8") as file:
+        json.dump({"reason": why}, file)
     deadline = time.monotonic() + KEEPER_STARTS
     while keeper_alive(folder, run) and time.monotonic() < deadline:
         alive = read_json(folder / "alive.json")

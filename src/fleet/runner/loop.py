@@ -200,7 +200,7 @@ class Runner:
     def _stop_all(self) -> None:
         for live in self._running.values():
             if not live.told:
-                live.told = stop_keeper(self._fleet, live.run)
+                live.told = stop_keeper(self._fleet, live.run, "the runner was stopped")
 
     # Slots ----------------------------------------------------------------------------------
 

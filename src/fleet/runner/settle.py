@@ -17,7 +17,7 @@ from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Expects
 from fleet.errors import Unknown
 from fleet.records import Body, Sieve, rfc3339
-from fleet.runner.live import keeper_alive, read_json, whole
+from fleet.runner.live import STOP_FILE, keeper_alive, read_json, whole
 from fleet.runs import Run
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
@@ -87,6 +87,8 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
         processes.kill_all(lambda: processes.with_run_id(run), within=5.0)
         verdict = Verdict("killed", _why_killed(folder))
         return finish(fleet, agent, run, verdict)
+    if exit_.get("ended_by") == "stopped" and (said := read_json(folder / STOP_FILE)):
+        exit_["reason"] = said.get("reason")
     order = read_json(folder / "keeper.json")
     judge = judge_claude if order.get("format") == "claude" else judge_command
     verdict = judge(exit_, folder / "stdout.jsonl", folder / "stderr.log")

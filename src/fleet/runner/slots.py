@@ -18,6 +18,7 @@ from fleet.ports import Store, read_kept
 from fleet.records import Body, Draft, Record, Sieve
 from fleet.runner.decide import Decision, Slot
 from fleet.status import FIRES
+from fleet.units import counted
 
 MOST = 500  # due slots noticed at once; older ones of a long downtime share one record
 AHEAD = timedelta(hours=1)  # a watermark further ahead was written by a clock that was wrong
@@ -107,9 +108,10 @@ class Slots:
             if len(due) > MOST:
                 dropped.append(due.pop(0))
         if dropped:
-            first, last = slot_name(dropped[0]), slot_name(dropped[-1])
-            detail = f"{len(dropped)} slots from {first} to {last}: nobody was watching"
-            slot = Slot(last, dropped[-1], now)
+            ends = (dropped[0], dropped[-1])
+            first, last = (f"{slot.astimezone(zone):%Y-%m-%d %H:%M}" for slot in ends)
+            detail = f"{counted(len(dropped), 'slot')} from {first} to {last}: nobody was watching"
+            slot = Slot(slot_name(dropped[-1]), dropped[-1], now)
             self._store.append(FIRES, [_fire(agent.id, slot, "missed", detail)])
         return due
 

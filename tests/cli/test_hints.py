@@ -1,0 +1,70 @@
+"""What a wrong line is answered with: the right one, or that this version has none."""
+
+from pathlib import Path
+
+import pytest
+
+from calls import call, many
+from conftest import Fleet
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["post", "--as", "outreach", "strategy", "x y"],
+         "say fleet --as outreach post strategy 'x y'"),
+        (["post", "strategy", "x", "--as=outreach"], "say fleet --as=outreach post strategy x"),
+        (["claims", "--home", "h"], "say fleet --home h claims"),
+        (["emit", "pricing-change", "a=b", "--in", "3d"], "--in is not in this version"),
+        (["pause", "--account", "a"], "--account is not in this version"),
+        (["dm", "reply-handler", "hi"], "'dm' is not in this version: post to a channel"),
+        (["message", "reply-handler", "hi"], "direct messages are not in this version"),
+        (["message", "strategy", "hi"], "say fleet post strategy hi"),
+        (["memory", "show"], "'memory' is not in this version: fleet report TEXT --next"),
+        (["lesson", "add", "x"], "'lesson' is not in this version"),
+        (["agents"], "not in this version: fleet status lists them"),
+    ],
+)  # fmt: skip
+def test_what_is_elsewhere_or_not_yet_is_said(home: Path, words: list[str], said: str) -> None:
+    """Options before the command, and what later versions have, are named; nothing is guessed."""
+    (done,) = many(home, [call(*words)])
+
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "--id" not in done.err
+    assert "did you mean" not in done.err
+
+
+def test_a_run_is_told_of_no_operators_command(home: Path, fleet: Fleet, run_env) -> None:
+    """In a run neither a near word nor a word for later leads to the operators' half."""
+    env = run_env("outreach")
+    words = ["agents", "start", "lint", "memory", "hlt", "verfy", "statu", "log", "deadletters"]
+
+    for word, done in zip(words, many(home, [call(w) for w in words], env), strict=True):
+        assert done.code == 2
+        for operators in ("status", "up", "check", "demo", "halt", "verify", "logs", "runs"):
+            assert f"fleet {operators}" not in done.err, word
+            assert f"'{operators}'" not in done.err, word
+    (moved,) = many(home, [call("post", "strategy", "x", "--as", "outreach")], env)
+    assert "say fleet post strategy x" in moved.err
+
+
+def test_unknown_names_are_4_with_what_there_is(home: Path) -> None:
+    """A type, key, agent or run that never was is exit 4; the nearest or all names are said."""
+    asked = [
+        (["events", "--type", "pricing-chnge"], "did you mean 'pricing-change'?"),
+        (["events", "--type", "nope"], "fleet schema list"),
+        (["claims", "--history", "lead:sarha"], "did you mean 'lead:sarah'?"),
+        (["runs", "outreech"], "did you mean 'outreach'?"),
+        (["runs", "nope"], "there are competitor-watch, outreach, reply-handler"),
+        (["logs", "outreech"], "did you mean 'outreach'?"),
+        (["logs", "outreach"], "outreach has not run yet: fleet run outreach"),
+        (["--as", "nope", "whoami"], "there are competitor-watch, outreach, reply-handler"),
+        (["events", "--for", "nope"], "there are competitor-watch, outreach, reply-handler"),
+    ]
+
+    done = many(home, [call("claim", "lead:sarah"), *(call(*words) for words, _ in asked)])
+
+    for (words, said), one in zip(asked, done[1:], strict=True):
+        assert one.code == 4, (words, one)
+        assert said in one.err, (words, one)
