@@ -9,8 +9,10 @@ import pytest
 from conftest import Fleet, Write
 from fleet import identity
 from fleet.cli.commands import COMMANDS, is_operators
+from fleet.context.examples import of_home
 from fleet.context.how_to import build
 from fleet.stores.files import FilesStore
+from fleet.wiring import open_fleet
 
 TEXT = build("outreach", [], [], 700).text
 FORMS = [
@@ -96,6 +98,7 @@ OTHERS = {
         ["desk"],
         ['{"required": ["x"], "properties": {"x": {"type": "string", "pattern": "^[0-9]{9}$"}}}'],
     ),
+    "one under a claim": (["desk"], ['{"required": ["draft"], "x-claim": "draft:{draft}"}']),
     "one for an agent only": (
         ["desk"],
         ['{"required": ["to"], "properties": {"to": {"type": "string"}}, "x-to": "{to}"}', "{}"],
@@ -135,3 +138,19 @@ def test_the_examples_are_of_this_home(kind: str, write: Write, fleet: Fleet) ->
     for call in calls:
         done = shell(call, fleet, env)
         assert (done.returncode, done.stderr) == (0, ""), call
+
+
+def test_a_type_that_the_agent_is_there_to_emit_comes_first(home: Path, write: Write) -> None:
+    """What it is expected to emit is the example, else what it does not wait for itself."""
+    (home / "schemas" / "reply-received.json").unlink()
+    agent = "description: x\nschedule: null\nprompt: outreach.md.j2\ninterests: [contact-made]\n"
+    write("agents/outreach.yaml", agent)
+    write("agents/reply-handler.yaml", agent + "expects: {any_of: [{event: contact-made}]}\n")
+    fleet = open_fleet(home, env={})
+
+    taught = {
+        name: of_home(fleet.config, fleet.config.agents[name], fleet.schemas).emit.split()[2]
+        for name in ("outreach", "reply-handler")
+    }
+
+    assert taught == {"outreach": "pricing-change", "reply-handler": "contact-made"}

@@ -73,11 +73,11 @@ def _types(config: HomeConfig, agent: Agent) -> list[str]:
 def _emit(schemas: Registry, name: str) -> str:
     """A command that emits a `name` and is accepted, "" where none can be made up.
 
-    One that takes a claim, or is for one agent, would be refused or would wake somebody.
+    One that is for one agent would wake somebody.
     """
     try:
         kind = schemas.get(name)
-        if kind.x_to or kind.x_claim:
+        if kind.x_to:
             return ""
         for texts in (_OF_GROWTH if name == _GROWTH_TYPE else {}, _fields(kind)):
             if _is_accepted(schemas, name, texts):
