@@ -1,11 +1,12 @@
 """Makes docs/cli.md from the help of every command: `python tests/reference.py > docs/cli.md`."""
 
 import sys
+from textwrap import fill
 
 import click
 
 from fleet.cli.app import fleet_command
-from fleet.cli.commands import COMMANDS, is_operators
+from fleet.cli.commands import COMMANDS, TOLERANT, is_operators
 from fleet.cli.session import Session
 
 HEAD = """# The command line
@@ -16,16 +17,28 @@ Exit codes: 0 done · 1 a bug · 2 usage · 3 rejected · 4 unknown name · 5 no
 another · 7 no home or an invalid one · 8 ended badly · 9 no runner · 75 not done, try again later.
 A write that is done and whose answer cannot be printed is exit 1 and says so: do not repeat it.
 
+BROKEN
+
+Times that people read are in the home's time zone; JSON has RFC 3339 instants.
+
 The home is `--home`, else `$FLEET_HOME` (empty counts as unset), else the nearest folder above.
 """
+
+BROKEN = (
+    "While the home's files are broken, what shows or stops something goes on with the last good"
+    f" config and a warning ({', '.join(f'`{name}`' for name in sorted(TOLERANT))}); what writes as"
+    " a person or starts something is exit 7. A run goes on with the last good config in"
+    " everything. A home that lost its fleet.yaml is still found by its state."
+)
 
 
 def cli_reference() -> str:
     """The whole page."""
+    head = HEAD.replace("BROKEN", fill(BROKEN, 98, break_on_hyphens=False))
     top = click.Context(
         fleet_command, info_name="fleet", obj=Session(None, None, {}), terminal_width=98
     )
-    parts = [HEAD, _block(fleet_command, top)]
+    parts = [head, _block(fleet_command, top)]
     for half, title in ((False, "For agents"), (True, "For operators")):
         parts.append(f"## {title}\n")
         for name in COMMANDS:

@@ -9,10 +9,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from conftest import Fleet
+from fleet.records import claim_document
+from fleet.wiring import open_fleet
+from fleets import until
 
 KEY = "deploy"
 FLEET = (sys.executable, "-m", "fleet")
@@ -111,3 +115,38 @@ def operations(fleet: Fleet, key: str) -> list[str]:
     """What happened to the key, oldest first."""
     lines = fleet("claims", "--history", key, "--json").stdout.splitlines()
     return [json.loads(line)["op"] for line in lines]
+
+
+def test_the_command_decides_the_code_when_the_claim_went_to_another(
+    home: Path, fleet: Fleet
+) -> None:
+    """What a command did stays its exit code, with a warning, when its claim cannot be released."""
+    store = open_fleet(home, env={}).store
+    document = claim_document(KEY)
+    for ending in ("", "raise SystemExit(7)"):
+        argv = [*FLEET, "claim", KEY, "--", sys.executable, "-c", f"input(); {ending}"]
+        process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert until(lambda: (store.get(document)[0] or {}).get("holder") == "operator")
+        body, version = store.get(document)
+        assert body is not None
+        token = cast("int", body["token"]) + 1
+        other = {**body, "holder": "outreach", "command": None, "token": token}
+        store.put(document, other, expect=version)
+        _, err = process.communicate("\n", timeout=20)
+
+        assert process.returncode == (7 if ending else 0)
+        assert f"{KEY} could not be given back: {KEY} is held by outreach" in err
+        assert ("completed is not on record" in err) == (not ending)
+        fleet("--as", "outreach", "release", KEY)
+
+
+def test_a_kept_claim_has_no_command(home: Path, fleet: Fleet) -> None:
+    """`--keep` with a command is a contradiction and refused before anything is claimed or run."""
+    refused = fleet("claim", KEY, "--keep", "1h", "--", "touch", "ran")
+
+    assert refused.returncode == 2
+    assert "--keep" in refused.stderr
+    assert fleet("claims", "--json").stdout == ""
+    assert list(home.parent.glob("ran")) == []

@@ -97,3 +97,16 @@ def test_nonsense_is_no_moment(text) -> None:
     """Anything else is refused with the forms that there are."""
     with pytest.raises(ValueError, match="is no moment"):
         units.parse_moment(text, now=NOW, zone=BERLIN)
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 errors"), (1, "1 error"), (2, "2 errors")])
+def test_one_is_singular(number: int, text: str) -> None:
+    """A count of one has no s."""
+    assert units.counted(number, "error") == text
+
+
+@pytest.mark.parametrize("text", ["999999999999d", "0001-01-01", "3000-01-01", "9999-12-31T23:59"])
+def test_a_moment_out_of_bounds_is_refused(text: str) -> None:
+    """What no clock of a fleet ever shows is a ValueError, never an overflow."""
+    with pytest.raises(ValueError, match="out of bounds"):
+        units.parse_moment(text, now=NOW, zone=BERLIN)

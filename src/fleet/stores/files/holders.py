@@ -9,6 +9,9 @@ import os
 import time
 from dataclasses import dataclass
 
+from fleet.records import wall_of
+from fleet.units import age
+
 _TABLE = "/proc/locks"
 _START_TIME = 19  # field of /proc/<pid>/stat, counted after the name in parentheses
 
@@ -44,13 +47,14 @@ def describe_noted(path: str) -> str:
     """
     try:
         note = json.loads(_read(f"{path}.holder"))
-        pid, host, since = int(note["pid"]), str(note["host"]), str(note["since"])
+        pid, host = int(note["pid"]), str(note["host"])
+        since = age(time.time() - wall_of(str(note["since"])))
     except (KeyError, TypeError, ValueError):
         return describe_holder(path)
     if host == os.uname().nodename and not _alive(pid):
         return describe_holder(path)
     name = _name(pid) if host == os.uname().nodename else "a process"
-    return f"{name} (pid {pid}) on {host} since {since}"
+    return f"{name} (pid {pid}) on {host} for {since}"
 
 
 def holders(path: str) -> list[Holder]:
