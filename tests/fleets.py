@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from fleet import processes
 from fleet.records import Record
@@ -49,6 +50,13 @@ class Scripted:
         self.put("schemas/note.json", TYPE)
         self.put("channels/strategy.yaml", "name: Strategy\npurpose: All\nmembers: all\n")
         self.put("prompts/base.md.j2", BASE)
+
+    @classmethod
+    def at(cls, root: Path) -> Self:
+        """The home that is at `root` already."""
+        home = cls.__new__(cls)
+        home.root = root
+        return home
 
     def put(self, name: str, text: str) -> Path:
         """Write one of the operator's files."""

@@ -277,8 +277,7 @@ def cut_a_day(home: Scripted, tmp_path: Path, at: int, *, chance: bool) -> bool:
     said: dict[str, str] = {}
     root = tmp_path / f"home-{at}"
     shutil.copytree(home.root, root)
-    day = Scripted.__new__(Scripted)
-    day.root = root
+    day = Scripted.at(root)
     with pytest.MonkeyPatch.context() as wires:
         power = Power(root, wires)
         power.cut_at = at
@@ -292,8 +291,7 @@ def cut_a_day(home: Scripted, tmp_path: Path, at: int, *, chance: bool) -> bool:
         calm.setattr(disk, "sync_file", lambda _: None)
         calm.setattr(disk, "sync_folder", lambda _: None)
         check_day(left, said)
-        day.root = left.root
-        a_day(day, {}, "later")
+        a_day(Scripted.at(left.root), {}, "later")
     return over
 
 

@@ -169,10 +169,8 @@ def test_a_read_only_disk(mounted: Callable[..., Path], tmp_path: Path) -> None:
     made = prepare(Scripted(tmp_path / "made"))
     at = mounted("--bind", str(tmp_path / "made"))
     subprocess.run(["mount", "-o", "remount,ro,bind", str(at)], check=True)
-    home = Scripted.__new__(Scripted)
-    home.root = at
 
-    check_all(home)
+    check_all(Scripted.at(at))
 
     check_over(made)
 

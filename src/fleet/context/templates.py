@@ -50,7 +50,7 @@ class Rendered:
     templates: dict[str, str]
 
 
-class _TooMuch(Exception):  # noqa: N818 - never leaves this module
+class _TooMuch(Exception):
     """A limit was reached."""
 
 

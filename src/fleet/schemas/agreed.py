@@ -20,7 +20,7 @@ _PLAIN = (
 _REFERENCE = re.compile(r"#(/definitions/[a-z][a-z0-9]*)?")
 
 
-class _Doubtful(Exception):  # noqa: N818 - it is a decision, not an error
+class _Doubtful(Exception):
     """The two libraries may disagree on this schema."""
 
 
