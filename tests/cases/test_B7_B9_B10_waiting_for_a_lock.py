@@ -90,7 +90,7 @@ def test_a_contender_leaves_the_holders_word(scripted: Scripted) -> None:
     assert f'"pid": {up.process.pid}' in before.decode()
     for done in said:
         assert done.returncode == 6
-        assert f"(pid {up.process.pid}) on {os.uname().nodename} since " in done.stderr
+        assert f"(pid {up.process.pid}) on {os.uname().nodename} for " in done.stderr
 
 
 def test_a_script_of_the_operator_can_take_part(home: Scripted) -> None:

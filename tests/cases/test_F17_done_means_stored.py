@@ -81,11 +81,13 @@ def read_only(folder: Path) -> Iterator[None]:
 def test_nothing_is_said_to_be_written_on_a_read_only_state(home: Path) -> None:
     """F17: every write fails in one line without a reference; readers answer; then it works."""
     setup: list[Call] = [WRITES[name] for name in ("post", "emit", "claim", "pause")]
+    setup.append(call("post", "strategy", "a pinned one", "--pin"))
+    writes = WRITES | {"unpin": call("unpin", "strategy#2")}  # it would change something
     assert {one.code for one in many(home, setup)} == {0}
     before, known = stored(home), seen(home)
 
     with read_only(home / "state"):
-        refused: dict[str, Done] = dict(zip(WRITES, many(home, list(WRITES.values())), strict=True))
+        refused: dict[str, Done] = dict(zip(writes, many(home, list(writes.values())), strict=True))
         still = seen(home)
 
     assert {name: one for name, one in refused.items() if one.code != 75} == {}
@@ -96,4 +98,4 @@ def test_nothing_is_said_to_be_written_on_a_read_only_state(home: Path) -> None:
     assert stored(home) == before
     for name in ("read", "events", "claims", "runs"):
         assert still[name] == known[name]
-    assert {one.code for one in many(home, list(WRITES.values()))} == {0}
+    assert {one.code for one in many(home, list(writes.values()))} == {0}
