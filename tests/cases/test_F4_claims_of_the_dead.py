@@ -9,6 +9,7 @@ from pathlib import Path
 
 from calls import Actor, call
 from conftest import Fleet
+from fleet import processes
 from fleets import Scripted, until
 
 KEY = "lead:sarah@acme.com"
@@ -63,8 +64,7 @@ def test_the_claims_of_a_killed_run_are_free(tmp_path: Path) -> None:
     (run,) = home.runs()
     terminal.kill()
     terminal.wait()
-    for pid in home.alive(run.id):
-        os.kill(pid, signal.SIGKILL)
+    processes.send_all(home.alive(run.id), signal.SIGKILL)  # one may take the next along
 
     taken, kept = next_one.does(call("claim", KEY), call("claim", "kept:x"))
 
