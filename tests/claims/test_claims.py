@@ -6,7 +6,7 @@ from clocks import FakeClock
 from fleet.claims import Claims
 from fleet.errors import Held, NotAllowed, Rejected, Stale, Unknown, Usage
 from fleet.identity import SYSTEM, Author
-from fleet.records import Draft, HeldBy, NotHeldByOther, claim_document
+from fleet.records import Draft, HeldBy, NotHeldByOther, claim_document, wall_of
 from fleet.stores.files import FilesStore
 from fleet.stores.ram import RamStore
 
@@ -122,6 +122,18 @@ def test_a_stepped_clock_changes_nothing(claims, clock) -> None:
     assert claims.get(LEAD) is not None
     clock.advance(0.1)
     assert claims.get(LEAD) is None
+
+
+def test_a_claim_says_the_same_instant_each_time_it_is_asked(claims, clock) -> None:
+    """`expires` does not wander with the moment of asking; a stepped clock moves it along."""
+    taken = claims.take(OPERATOR, LEAD, ttl=100)
+
+    clock.advance(0.0371)
+    clock.step_wall(0.0042)  # two clocks are never read at quite the same moment
+    assert claims.get(LEAD).expires == taken.expires
+
+    clock.step_wall(3600)
+    assert wall_of(claims.get(LEAD).expires) - wall_of(taken.expires) == pytest.approx(3600, abs=1)
 
 
 def test_after_a_reboot_the_wall_decides(claims, clock) -> None:

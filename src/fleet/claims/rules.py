@@ -16,6 +16,7 @@ from fleet.text import clip, escape
 
 DEFAULT_TTL = 1800.0  # seconds, outside of a run
 _NOTE_SHOWN = 100  # characters
+_DRIFT = 1.0  # seconds by which two clocks may differ before one of them was stepped
 
 
 class Claim(NamedTuple):
@@ -134,6 +135,15 @@ def left_of(body: Body, now: Instant) -> float:
     return number(body["until_wall"]) - now.wall
 
 
+def until_of(body: Body, now: Instant) -> float:
+    """When the claim expires by the wall clock as it goes now, in epoch seconds.
+
+    As long as nobody stepped that clock the answer is the same each time one asks.
+    """
+    noted, until = number(body["until_wall"]), now.wall + left_of(body, now)
+    return noted if abs(until - noted) < _DRIFT else until
+
+
 def lasting(author: Author, now: Instant, ttl: float | None, keep: float | None) -> float:
     """For how many seconds a claim of `author` is good.
 
@@ -176,7 +186,6 @@ def refusal(body: Body, now: Instant, asker: str = "") -> Held:
 
     An `asker` who is the holder himself is told how it ends.
     """
-    until = now.wall + left_of(body, now)
     note = f" ({clip(escape(str(body['note'])), _NOTE_SHOWN)})" if body["note"] else ""
     command = body.get("command")
     pid = command["pid"] if isinstance(command, dict) else 0
@@ -190,7 +199,7 @@ def refusal(body: Body, now: Instant, asker: str = "") -> Held:
         fix,
         key=str(body["key"]),
         holder=str(body["holder"]),
-        until=rfc3339(until),
+        until=rfc3339(until_of(body, now)),
     )
 
 
@@ -201,7 +210,7 @@ def claim_of(body: Body, now: Instant) -> Claim:
         holder=str(body["holder"]),
         run=str(body["run"]) if body["run"] else None,
         token=int(number(body["token"])),
-        expires=rfc3339(now.wall + left_of(body, now)),
+        expires=rfc3339(until_of(body, now)),
         note=str(body["note"]),
         keep=bool(body["keep"]),
     )
