@@ -20,6 +20,7 @@ AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
 HOME_FIELDS: Mapping[str, Callable[[HomeConfig], object]] = {
     "budget.per_day": lambda config: config.budget.per_day,
     "budget.tokens_per_day": lambda config: config.budget.tokens_per_day,
+    "accounts": lambda config: config.accounts,
     "on_alert": lambda config: config.on_alert,
     "heartbeat": lambda config: config.heartbeat,
 }
