@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 
 from fleet.bus.events import is_event, is_for
 from fleet.demo.stage import stage
-from fleet.ports import read_kept
+from fleet.logs import between
 from fleet.records import Record
 from fleet.runner.loop import up
 from fleet.runs import Run
@@ -153,10 +153,4 @@ def _left_alone(fleet: Fleet, run: Run) -> int:
 
 
 def _records(fleet: Fleet, stream: str) -> Iterator[Record]:
-    after = 0
-    while after < fleet.store.head(stream):
-        batch = read_kept(fleet.store, stream, after, 1000)
-        yield from batch.records
-        if batch.upto <= after:
-            return
-        after = batch.upto
+    return between(fleet.store, stream, 0, fleet.store.head(stream))

@@ -16,6 +16,7 @@ from fleet import identity, processes
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Expects
 from fleet.errors import Unknown
+from fleet.logs import between
 from fleet.records import Body, Sieve, rfc3339
 from fleet.runner.live import STOP_FILE, keeper_alive, read_json, whole
 from fleet.runs import Run
@@ -177,15 +178,9 @@ def _left(fleet: Fleet, agent: str, run: str, expects: Expects, manifest: Body) 
 
 def _by_run(fleet: Fleet, stream: str, after: int, run: str, name: str) -> set[str]:
     """What field `name` says in the records of `stream` that `run` wrote after number `after`."""
-    sieve = Sieve({"run": frozenset({run})})
-    found: set[str] = set()
-    while after < fleet.store.head(stream):
-        batch = fleet.store.read(stream, after, 500, sieve=sieve)
-        found |= {str(record.body.get(name)) for record in batch.records}
-        if batch.upto <= after:
-            break
-        after = batch.upto
-    return found
+    mine = Sieve({"run": frozenset({run})})
+    records = between(fleet.store, stream, after, fleet.store.head(stream), sieve=mine)
+    return {str(record.body.get(name)) for record in records}
 
 
 def _written(agent: Agent, pattern: str, began: float) -> bool:

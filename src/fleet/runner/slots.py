@@ -14,7 +14,8 @@ from fleet import schedules
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent
 from fleet.errors import Conflict
-from fleet.ports import Store, read_kept
+from fleet.logs import between
+from fleet.ports import Store
 from fleet.records import Body, Draft, Record, Sieve
 from fleet.runner.decide import Decision, Slot
 from fleet.status import FIRES
@@ -152,9 +153,7 @@ class Slots:
     def _fires(self, agent: str, after: int) -> Iterator[Record]:
         """The agent's records behind number `after`."""
         mine = Sieve({"agent": frozenset({agent})})
-        while (batch := read_kept(self._store, FIRES, after, 500, sieve=mine)).upto > after:
-            yield from batch.records
-            after = batch.upto
+        return between(self._store, FIRES, after, self._store.head(FIRES), sieve=mine)
 
     def _close(self, agent: str, slots: Sequence[Slot]) -> None:
         gone = {(slot.name, slot.attempt) for slot in slots}
