@@ -10,26 +10,30 @@ import sys
 
 from fleet.demo.prompt import read
 from fleet.demo.roles import ROLES
-from fleet.demo.turn import Turn
+from fleet.demo.turn import Call, Turn, call_program
 from fleet.units import counted
 
 
 def main() -> int:
     """Play one run; 0 when it went through, 1 when fleet refused something it should not refuse."""
     me = os.environ.get("FLEET_AGENT", "")
-    role = ROLES.get(me)
-    if role is None:
+    if me not in ROLES:
         sys.stderr.write(f"the stand-in plays no '{me}': set FLEET_AGENT to an agent of growth\n")
         return 1
-    prompt = read(me, sys.stdin.read())
-    turn = Turn(prompt, seed=os.environ.get("DEMO_SEED", ""))
+    return play(me, sys.stdin.read(), seed=os.environ.get("DEMO_SEED", ""))
+
+
+def play(me: str, told: str, *, seed: str, call: Call = call_program) -> int:
+    """One run of the agent `me`, which was `told` its context and prompt; 0 or 1 as `main`."""
+    prompt = read(me, told)
+    turn = Turn(prompt, seed=seed, call=call)
     turn.say(
         f"stand-in for {me} (no model): I read {counted(len(prompt.events), 'event')}"
         f" and {counted(len(prompt.messages), 'message')}"
     )
     turn.answer_those_who_ask()
     turn.take_work_given()
-    role(turn)
+    ROLES[me](turn)
     return turn.finish()
 
 

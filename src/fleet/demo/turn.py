@@ -4,9 +4,9 @@ import random
 import subprocess
 import sys
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from fleet.demo.prompt import Message, Prompt
 from fleet.demo.world import Sight
@@ -15,6 +15,22 @@ HELD, LATER = 6, 75  # exit codes that a run goes on after
 CALL_TIMEOUT = 20.0  # seconds; a call that takes longer is a fault of this machine
 
 T = TypeVar("T")
+
+Call: TypeAlias = Callable[[Sequence[str]], tuple[int, str]]
+"""Runs `fleet` with these words; its exit code, and what it printed on both outputs."""
+
+
+def call_program(words: Sequence[str]) -> tuple[int, str]:
+    """The `fleet` on PATH, as any agent calls it."""
+    ended = subprocess.run(
+        ["fleet", *words],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=CALL_TIMEOUT,
+        check=False,
+    )
+    return ended.returncode, ended.stdout + ended.stderr
 
 
 class Turn:
@@ -26,8 +42,9 @@ class Turn:
         left: keys that others held.
     """
 
-    def __init__(self, prompt: Prompt, *, seed: str) -> None:
+    def __init__(self, prompt: Prompt, *, seed: str, call: Call = call_program) -> None:
         self.prompt = prompt
+        self._call = call
         self.me = prompt.me
         self.done: list[str] = []
         self.left: list[str] = []
@@ -64,20 +81,13 @@ class Turn:
         Anything but done, held and try again is a fault of the stand-in and fails the run.
         """
         self.say("$ fleet " + " ".join(_shown(arg) for arg in args))
-        ended = subprocess.run(
-            ["fleet", *args],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=CALL_TIMEOUT,
-            check=False,
-        )
-        for line in (ended.stdout + ended.stderr).splitlines():
+        code, printed = self._call(args)
+        for line in printed.splitlines():
             self.say("  " + line)
-        if ended.returncode not in {0, HELD, LATER}:
-            self.say(f"  exit {ended.returncode}: that was not expected")
+        if code not in {0, HELD, LATER}:
+            self.say(f"  exit {code}: that was not expected")
             self._refused = True
-        return ended.returncode
+        return code
 
     def claim(self, key: str, *options: str) -> bool:
         """Take `key`; False when somebody else has it, and then this run leaves it alone."""
