@@ -1,6 +1,6 @@
 """One home's files, read, checked and resolved: the slow path, walked only when a file changed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,9 +39,14 @@ def check(root: Path) -> list[Finding]:
     return list(build(root).findings)
 
 
-def build(root: Path) -> Built:
-    """Read everything; never raises for what a file says."""
-    found = sources.read(root)
+def build(root: Path, instead: Mapping[str, bytes | None] | None = None) -> Built:
+    """Read everything; never raises for what a file says.
+
+    Args:
+        root: the home.
+        instead: what files would say after an edit, by name; None where one would be gone.
+    """
+    found = sources.read(root, instead)
     findings = list(found.findings)
     home = crosscheck.Home(
         found,

@@ -8,7 +8,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -42,9 +42,11 @@ class Sources:
         templates: file names in `prompts/`.
         stamps: what tells later whether anything has changed.
         findings: every fault met here.
+        instead: bytes that count in place of a file's own, None where it shall be gone.
     """
 
     root: Path
+    instead: Mapping[str, bytes | None] = field(default_factory=dict)
     fleet: Source | None = None
     agents: list[Source] = field(default_factory=list)
     channels: list[Source] = field(default_factory=list)
@@ -67,9 +69,9 @@ class Sources:
         return digest.hexdigest()[:16]
 
 
-def read(root: Path) -> Sources:
-    """Everything the operator wrote in the home at `root`."""
-    found = Sources(root)
+def read(root: Path, instead: Mapping[str, bytes | None] | None = None) -> Sources:
+    """Everything the operator wrote in the home at `root`, or would have with `instead`."""
+    found = Sources(root, instead or {})
     found.fleet = _read(found, HOME_FILE, HOME_FILE)
     found.agent_ids, found.agents = _read_all(found, "agents")
     found.channel_ids, found.channels = _read_all(found, "channels")
@@ -100,7 +102,11 @@ def _names(found: Sources, folder: str) -> list[str]:
         except OSError as fault:
             _folder_fault(found, folder, "cannot be listed", os.strerror(fault.errno or 0))
     found.stamps.append(fingerprint.stamp(folder, seen, fingerprint.names(listed)))
-    return listed
+    for file, data in found.instead.items():
+        parent, _, name = file.rpartition("/")
+        if parent == folder:
+            listed = [one for one in listed if one != name] + ([name] if data is not None else [])
+    return sorted(listed)
 
 
 def _ids(found: Sources, folder: str, suffix: str) -> list[str]:
@@ -148,7 +154,8 @@ def _name_fault(stem: str, stems: Iterable[str]) -> tuple[str, str] | None:
 def _read(found: Sources, file: str, name: str) -> Source | None:
     path = found.root / file
     seen = fingerprint.facts(str(path))
-    data, fault, fix = _bytes(path)
+    planned = found.instead.get(file)
+    data, fault, fix = _bytes(path) if planned is None else (planned, "", "")
     found.stamps.append(fingerprint.stamp(file, seen, data))
     if fault:
         _fault(found, file, fault, fix)

@@ -51,11 +51,16 @@ class Document:
         file: its name, relative to the home.
         tree: the mapping at its top.
         lines: 1-based line of each key and list item, by its path.
+        spans: where each value stands in the text: its first character and the one after its
+            last. A value in block style ends with the last value in it.
+        flow: the paths of lists and mappings that are written in brackets.
     """
 
     file: str
     tree: dict[str, Tree]
     lines: dict[Path, int]
+    spans: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    flow: frozenset[Path] = frozenset()
 
     def line(self, path: Path) -> int:
         """The line of `path`, or of the nearest part above it that has one."""
@@ -85,7 +90,8 @@ def read(data: bytes, file: str) -> tuple[Document | None, list[Finding]]:
         return None, [_finding(file, _Broken(1, f"not YAML: {' '.join(str(other).split())}"))]
     except RecursionError:
         return None, [_finding(file, _Broken(1, f"nested deeper than {MAX_DEPTH} levels"))]
-    return Document(file, tree, reader.lines), reader.findings
+    flow = frozenset(reader.flow)
+    return Document(file, tree, reader.lines, reader.spans, flow), reader.findings
 
 
 class _Broken(Exception):
@@ -121,11 +127,14 @@ class _Reader:
     file: str
     lines: dict[Path, int] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
+    spans: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    flow: set[Path] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._events: Iterator[Any] = iter(YAML(typ="safe", pure=True).parse(self.text))
         self._anchors: dict[str, tuple[Tree, int]] = {}
         self._nodes = 0
+        self._end = 0  # after the last character of the newest value
 
     def document(self) -> dict[str, Tree]:
         next(self._events)  # the stream's start
@@ -144,7 +153,9 @@ class _Reader:
 
     def _value(self, event: Any, path: Path, depth: int) -> Tree:
         line = event.start_mark.line + 1
+        self._end = event.end_mark.index
         if isinstance(event, AliasEvent):
+            self.spans[path] = event.start_mark.index, self._end
             return self._alias(event.anchor, line)
         if event.tag not in _STRING_TAGS:
             raise _Broken(
@@ -158,11 +169,12 @@ class _Reader:
         if isinstance(event, ScalarEvent):
             tree = self._scalar(event, path, line)
         elif isinstance(event, SequenceStartEvent):
-            tree = self._list(path, depth)
+            tree = self._list(path, depth, flow=event.flow_style)
         else:
-            tree = self._mapping(path, depth)
+            tree = self._mapping(path, depth, flow=event.flow_style)
         if event.anchor:
             self._anchors[event.anchor] = (tree, self._nodes - before)
+        self.spans[path] = event.start_mark.index, self._end
         return tree
 
     def _scalar(self, event: Any, path: Path, line: int) -> str | None:
@@ -177,15 +189,16 @@ class _Reader:
                 self._fault(line_of(self.lines, path, line), f"{name} has no value", "write one")
         return text
 
-    def _list(self, path: Path, depth: int) -> list[Tree]:
+    def _list(self, path: Path, depth: int, *, flow: bool) -> list[Tree]:
         found: list[Tree] = []
         while not isinstance(event := next(self._events), SequenceEndEvent):
             here = (*path, len(found))
             self.lines[here] = event.start_mark.line + 1
             found.append(self._value(event, here, depth + 1))
+        self._close(event, path, flow=flow)
         return found
 
-    def _mapping(self, path: Path, depth: int) -> dict[str, Tree]:
+    def _mapping(self, path: Path, depth: int, *, flow: bool) -> dict[str, Tree]:
         found: dict[str, Tree] = {}
         while not isinstance(event := next(self._events), MappingEndEvent):
             key, line = self._key(event)
@@ -197,13 +210,21 @@ class _Reader:
             self.lines.setdefault(here, line)
             value = self._value(next(self._events), here, depth + 1)
             found.setdefault(key, value)
+        self._close(event, path, flow=flow)
         return found
+
+    def _close(self, end: Any, path: Path, *, flow: bool) -> None:
+        """Brackets end where they close; a block ends where the last value in it does."""
+        if flow:
+            self._end = end.end_mark.index
+            self.flow.add(path)
 
     def _key(self, event: Any) -> tuple[str, int]:
         line = event.start_mark.line + 1
         if isinstance(event, MappingStartEvent | SequenceStartEvent):
             raise _Broken(line, "a key that is no word", self._quote(line) or _QUOTE_ADVICE)
         key = self._value(event, ("a key",), 1)
+        del self.spans["a key",]
         if not isinstance(key, str):
             raise _Broken(line, "a key that is no word", "put quotes round it")
         return key, line

@@ -1,0 +1,87 @@
+"""Edits of several of the operator's files that belong together: checked as a whole, then written.
+
+What a file says is changed by `edit`; which files an edit touches is its caller's business.
+"""
+
+import os
+from pathlib import Path
+
+from fleet.config.build import build
+from fleet.config.edit import Edit
+from fleet.errors import BadHome, Rejected, Unavailable
+
+
+class Changes:
+    """What the files of the home at `root` would say; `write` makes it so."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._planned: dict[str, bytes | None] = {}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that would change, in the order in which they are written."""
+        return tuple(self._planned)
+
+    def edit(self, file: str) -> Edit:
+        """The file's text as it would be, to be changed and handed to `keep`.
+
+        Raises:
+            BadHome: it cannot be read.
+        """
+        return Edit(self.read(file), file)
+
+    def read(self, file: str) -> bytes:
+        """The bytes that the file would have; raises as `edit`."""
+        planned = self._planned.get(file)
+        if planned is not None:
+            return planned
+        try:
+            return (self._root / file).read_bytes()
+        except OSError as fault:
+            raise BadHome(f"{file} cannot be read: {fault.strerror}", "fleet check") from None
+
+    def keep(self, file: str, data: bytes | None) -> None:
+        """Let `file` hold `data`; None takes it away."""
+        if data is None or self._planned.get(file) is not None or self._differs(file, data):
+            self._planned[file] = data
+
+    def write(self) -> None:
+        """Write everything, each file whole or not at all, in the order in which it was kept.
+
+        Raises:
+            Rejected: the home would have an error that it has not now; nothing is written.
+            Unavailable: a file could not be written; those before it are, and repeating the
+                command finishes.
+        """
+        before = {(f.file, f.what) for f in build(self._root).errors}
+        after = [
+            f for f in build(self._root, self._planned).errors if (f.file, f.what) not in before
+        ]
+        if after:
+            more = f" (and {len(after) - 1} more)" if len(after) > 1 else ""
+            raise Rejected(f"the home would have an error: {after[0]}{more}", "nothing was written")
+        for file, data in self._planned.items():
+            try:
+                _replace(self._root / file, data)
+            except OSError as fault:
+                what = f"{file} could not be written: {fault.strerror}"
+                raise Unavailable(what, "repeat the command") from None
+
+    def _differs(self, file: str, data: bytes) -> bool:
+        path = self._root / file
+        return not path.exists() or path.read_bytes() != data
+
+
+def _replace(path: Path, data: bytes | None) -> None:
+    if data is None:
+        path.unlink(missing_ok=True)
+        return
+    new = path.with_name(f".{path.name}.new")
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    new.replace(path)
