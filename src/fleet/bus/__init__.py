@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from fleet.alerts import raise_alert
 from fleet.bus.emitting import Emitter, Permit
 from fleet.bus.events import (
     COUNT_LIMIT,
@@ -26,8 +25,8 @@ from fleet.bus.events import (
 from fleet.cursors import Cursors, stream_of
 from fleet.errors import Conflict, Finding, NotAllowed, Rejected, Unknown
 from fleet.logs import place_at, record_at
-from fleet.ports import Cache, Store, read_kept
-from fleet.records import Body, Draft, Place, Record, Sieve
+from fleet.ports import Cache, Store
+from fleet.records import Body, Place, Record
 
 if TYPE_CHECKING:
     from fleet.config.model import HomeConfig
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["COUNT_LIMIT", "LAG_LIMIT", "Bus", "Pending", "event_json", "lane_of"]
 
 LAG_LIMIT = 1000  # `Bus.lag` counts no further: so many means "1000+"
-DEAD_LETTERS = "deadletters"
 
 
 class Bus:
@@ -117,6 +115,7 @@ class Bus:
         floor: Mapping[str, Place] | None = None,
         before: int | None = None,
         limit: int = 50,
+        retracted: bool = False,
     ) -> list[Record]:
         """Events in the order of the log, at most `limit` of those that fit everything given.
 
@@ -132,10 +131,13 @@ class Bus:
             floor: places from the agent's last run, as for `pending`.
             before: only lower numbers.
             limit: how many.
+            retracted: also those that were taken back, for people; they never wait for an agent.
         """
         from fleet.bus import lanes, listing
 
-        wanted = listing.Wanted(type, where or {}, since, until, before)
+        gone = self._retracted()
+        without = frozenset[int]() if retracted else gone
+        wanted = listing.Wanted(type, where or {}, since, until, before, without)
         if for_agent is None:
             return listing.listed(self._store, wanted, after=after, limit=limit)
         interests = self._interests(for_agent)
@@ -144,7 +146,9 @@ class Bus:
             fitting: list[Record] = []
             if lane in LANES:
                 start = max(place.seq, after or 0)
-                for records, _ in lanes.batches(self._store, for_agent, interests, lane, start):
+                for records, _ in lanes.batches(
+                    self._store, for_agent, interests, lane, start, without=gone
+                ):
                     fitting += filter(wanted.has, records)
                     if len(fitting) >= limit:
                         break
@@ -155,7 +159,7 @@ class Bus:
         """The 8 newest events of each type, in the order of the log (a fold)."""
         from fleet.bus import counts
 
-        return counts.latest(self._store, self._cache, tuple(types))
+        return counts.latest(self._store, self._cache, tuple(types), self._retracted())
 
     def count_since(self, type_name: str, wall: float) -> int:
         """How many events of a type since `wall` (epoch seconds), at most 8 days back.
@@ -163,8 +167,11 @@ class Bus:
         A fold by UTC hours: the hour that `wall` falls into is counted whole.
         """
         from fleet.bus import counts
+        from fleet.retractions import Retractions
 
-        return counts.count_since(self._store, self._cache, type_name, wall)
+        marks = Retractions(self._store, self._cache).marks(STREAM).values()
+        gone = ((mark.what, mark.written) for mark in marks)
+        return counts.count_since(self._store, self._cache, type_name, wall, gone)
 
     # Lanes -----------------------------------------------------------------------------------
 
@@ -226,6 +233,7 @@ class Bus:
             self.lanes(agent, floor),
             limit=limit,
             attempts=attempts,
+            without=self._retracted(),
         )
 
     def advance_for(
@@ -248,7 +256,9 @@ class Bus:
         from fleet.bus import lanes
 
         interests, places = self._interests(agent), self.lanes(agent, floor)
-        return lanes.lag(self._store, agent, interests, places, LAG_LIMIT)
+        return lanes.lag(
+            self._store, agent, interests, places, LAG_LIMIT, without=self._retracted()
+        )
 
     def narrow(self, author: "Author", ref: str) -> Record:
         """Say in a run that its success consumes `ref`'s lane up to `ref` and no further.
@@ -325,7 +335,8 @@ class Bus:
         """Put the oldest waiting event of a lane to the dead letters and let the lane pass it.
 
         Each step may be repeated: a dead letter, its alert and the place exist once. None when
-        older events wait in the lane: nothing is set aside then, for they would be skipped.
+        older events wait in the lane: nothing is set aside then, for they would be skipped; and
+        none for an event that was retracted, which waits no longer.
 
         Args:
             agent: whom it was for.
@@ -333,40 +344,24 @@ class Bus:
             attempts: how many runs failed on it.
             runs: their ids.
         """
-        from fleet.bus import lanes
+        from fleet.bus import deadletters, lanes
 
-        lane, interests = lane_of(record), self._interests(agent)
-        start = self.lanes(agent, {})[lane].seq
-        first = lanes.oldest(self._store, agent, interests, lane, start)
+        lane, gone = lane_of(record), self._retracted()
+        if record.seq in gone:
+            return None
+        start, interests = self.lanes(agent, {})[lane].seq, self._interests(agent)
+        first = lanes.oldest(self._store, agent, interests, lane, start, without=gone)
         if first is not None and first.seq < record.seq:
             return None
-        body: Body = {
-            "op": "dead",
-            "agent": agent,
-            "event": record.ref,
-            "attempts": attempts,
-            "runs": list(runs),
-        }
-        draft = Draft(body, key=f"{agent}/{record.id}", same=("agent", "event"))
-        dead = self._store.append(DEAD_LETTERS, [draft])[0]
-        raise_alert(
-            self._store,
-            kind="dead-letter",
-            subject=agent,
-            what=f"{attempts} runs of {agent} failed on {record.ref}",
-            done=f"it was set aside as {dead.ref}, and the agent goes on without it",
-            fix=f"fleet events --after {record.seq - 1} --limit 1 shows it",
-            key=f"dead-letter/{agent}/{record.id}",
-        )
+        dead = deadletters.put(self._store, agent, record, attempts, runs)
         self._cursors.advance(agent, {lane: Place(record.seq, record.crc)})
         return dead
 
     def set_aside_for(self, agent: str) -> frozenset[str]:
         """References of the events that were set aside for `agent`, among the newest 1,000."""
-        after = max(0, self._store.head(DEAD_LETTERS) - 1000)
-        sieve = Sieve({"agent": frozenset({agent})})
-        found = read_kept(self._store, DEAD_LETTERS, after, 1000, sieve=sieve).records
-        return frozenset(str(record.body["event"]) for record in found)
+        from fleet.bus import deadletters
+
+        return deadletters.refs_for(self._store, agent)
 
     def lane_check(self, agent: str) -> list[Finding]:
         """What is wrong with the agent's lanes, channels included. Changes nothing."""
@@ -385,6 +380,11 @@ class Bus:
         for one in broken:
             repair.repair(self._store, self._cursors, one)
         return [one.finding for one in broken]
+
+    def _retracted(self) -> frozenset[int]:
+        from fleet.retractions import Retractions
+
+        return Retractions(self._store, self._cache).of(STREAM)
 
     def _interests(self, agent: str) -> tuple[str, ...]:
         agents = self._config.agents

@@ -3,6 +3,8 @@
 They are caches of what the log says and bounded whatever its length; no decision is taken here.
 """
 
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from typing import TypedDict
 
 from fleet.bus.events import STREAM, is_event
@@ -12,6 +14,7 @@ from fleet.ports import Cache, Store
 from fleet.records import Record, wall_of
 
 NEWEST = 8  # events kept of each type
+SPARE = 64  # numbers kept beyond them: what comes up where newer ones were retracted
 HOURS = 8 * 24  # hours that are counted, the newest event's among them
 RUNS = 64  # runs counted, those that emitted last
 RECENT = 20_000  # events among which those of a run are counted when the count was lost
@@ -20,7 +23,10 @@ _INLINE = 2048  # characters of a payload up to which the fold holds the record 
 
 
 class _Newest(TypedDict):
-    """By type, oldest first: number, id, instant, crc, and the body unless it is long."""
+    """By type, oldest first: number, id, instant, crc, and the body unless it is long.
+
+    Of the `SPARE` before the `NEWEST` of them the number alone.
+    """
 
     types: dict[str, list[list[object]]]
 
@@ -37,18 +43,29 @@ class _Runs(TypedDict):
     runs: dict[str, int]
 
 
-def latest(store: Store, cache: Cache, types: tuple[str, ...]) -> list[Record]:
-    """The newest `NEWEST` events of each of `types`, in the order of the log."""
-    folded = fold(store, cache, STREAM, "latest", "1", lambda: _Newest(types={}), _keep_newest)
-    kept = [row for name in dict.fromkeys(types) for row in folded.state["types"].get(name, [])]
-    records = (_restored(store, row) for row in kept)
-    return sorted((record for record in records if record), key=lambda record: record.seq)
+def latest(
+    store: Store, cache: Cache, types: tuple[str, ...], without: AbstractSet[int]
+) -> list[Record]:
+    """The newest `NEWEST` events of each of `types` that are not `without`, in the log's order.
+
+    Fewer where over `SPARE` of the newest ones of a type were retracted.
+    """
+    folded = fold(store, cache, STREAM, "latest", "2", lambda: _Newest(types={}), _keep_newest)
+    found: list[Record] = []
+    for name in dict.fromkeys(types):
+        rows = [row for row in folded.state["types"].get(name, []) if row[0] not in without]
+        records = (_restored(store, row) for row in rows[-NEWEST:])
+        found += [record for record in records if record]
+    return sorted(found, key=lambda record: record.seq)
 
 
-def count_since(store: Store, cache: Cache, type_name: str, wall: float) -> int:
+def count_since(
+    store: Store, cache: Cache, type_name: str, wall: float, without: Iterable[tuple[str, str]]
+) -> int:
     """How many events of a type there are since `wall` (epoch seconds), by whole UTC hours.
 
     The hour that `wall` falls into is counted whole; nothing older than `HOURS` is known.
+    `without` are the types and RFC 3339 instants of events that do not count.
     """
     folded = fold(
         store,
@@ -60,8 +77,12 @@ def count_since(store: Store, cache: Cache, type_name: str, wall: float) -> int:
         _count_hour,
         since=lambda: _before_hours(store),
     )
-    since, hours = _hour_of(wall), folded.state["hours"].items()
-    return sum(counts.get(type_name, 0) for hour, counts in hours if int(hour) >= since)
+    since, hours = _hour_of(wall), folded.state["hours"]
+    counted = {int(hour): counts.get(type_name, 0) for hour, counts in hours.items()}
+    gone = (_hour_of(wall_of(at)) for name, at in without if name == type_name)
+    return sum(count for hour, count in counted.items() if hour >= since) - sum(
+        hour >= since and hour in counted for hour in gone
+    )
 
 
 def _before_hours(store: Store) -> int:
@@ -92,14 +113,17 @@ def _keep_newest(state: _Newest, record: Record) -> None:
     body = record.body if len(str(record.body.get("payload"))) <= _INLINE else None
     rows = state["types"].setdefault(str(record.body.get("type")), [])
     rows.append([record.seq, record.id, record.at, record.crc, body])
-    del rows[:-NEWEST]
+    del rows[: -NEWEST - SPARE]
+    if len(rows) > NEWEST:
+        del rows[-NEWEST - 1][1:]
 
 
 def _restored(store: Store, row: list[object]) -> Record | None:
-    seq, ident, at, crc, body = row
+    seq, body = int(str(row[0])), row[-1]
     if not isinstance(body, dict):
-        return record_at(store, STREAM, int(str(seq)))
-    return Record(STREAM, int(str(seq)), str(ident), str(at), body, crc=str(crc))
+        return record_at(store, STREAM, seq)
+    _, ident, at, crc, _ = row
+    return Record(STREAM, seq, str(ident), str(at), body, crc=str(crc))
 
 
 def _count_hour(state: _Hours, record: Record) -> None:

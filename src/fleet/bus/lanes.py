@@ -27,9 +27,18 @@ class _Scan:
 
 
 def batches(
-    store: Store, agent: str, interests: tuple[str, ...], lane: str, after: int
+    store: Store,
+    agent: str,
+    interests: tuple[str, ...],
+    lane: str,
+    after: int,
+    *,
+    without: AbstractSet[int],
 ) -> Iterator[tuple[list[Record], int]]:
-    """The lane's events after number `after`, oldest first, each time with how far it looked."""
+    """The lane's events after number `after`, oldest first, each time with how far it looked.
+
+    Those numbered in `without`, which were retracted, are passed over.
+    """
     head = store.head(STREAM)
     if lane == BROADCAST and not interests:
         yield [], max(after, head)
@@ -40,24 +49,45 @@ def batches(
         if batch.upto <= after:
             return
         after = batch.upto
-        yield [record for record in batch.records if is_for(record, agent, interests)], after
+        yield (
+            [
+                record
+                for record in batch.records
+                if record.seq not in without and is_for(record, agent, interests)
+            ],
+            after,
+        )
 
 
 def oldest(
-    store: Store, agent: str, interests: tuple[str, ...], lane: str, after: int
+    store: Store,
+    agent: str,
+    interests: tuple[str, ...],
+    lane: str,
+    after: int,
+    *,
+    without: AbstractSet[int],
 ) -> Record | None:
     """The first event that waits in the lane after number `after`."""
-    found = (one for part, _ in batches(store, agent, interests, lane, after) for one in part)
-    return next(found, None)
+    parts = batches(store, agent, interests, lane, after, without=without)
+    return next((one for part, _ in parts for one in part), None)
 
 
-def _look(  # noqa: PLR0917 - a lane is agent, interests, name and start
-    store: Store, agent: str, interests: tuple[str, ...], lane: str, start: Place, want: int
+def _look(
+    store: Store,
+    agent: str,
+    interests: tuple[str, ...],
+    lane: str,
+    start: Place,
+    *,
+    want: int,
+    without: AbstractSet[int],
 ) -> _Scan:
     records: list[Record] = []
     seqs: list[int] = []
     upto = start.seq
-    for found, looked in batches(store, agent, interests, lane, start.seq):
+    parts = batches(store, agent, interests, lane, start.seq, without=without)
+    for found, looked in parts:
         records += found[: want - len(records)]
         seqs += [record.seq for record in found]
         upto = looked
@@ -74,11 +104,14 @@ def pending(
     *,
     limit: int,
     attempts: Mapping[int, int],
+    without: AbstractSet[int],
 ) -> Pending:
-    """What waits after `places`; see `Bus.pending`."""
+    """What waits after `places`, but what was retracted (`without`); see `Bus.pending`."""
     start = {lane: places.get(lane, Place(0)) for lane in LANES}
+    want = max(1, limit)
     scans = {
-        lane: _look(store, agent, interests, lane, start[lane], max(1, limit)) for lane in LANES
+        lane: _look(store, agent, interests, lane, start[lane], want=want, without=without)
+        for lane in LANES
     }
     firsts = [scans[lane].records[0] for lane in LANES if scans[lane].records]
     suspects = [record for record in firsts if attempts.get(record.seq, 0) >= ALONE_FROM]
@@ -133,12 +166,14 @@ def lag(
     interests: tuple[str, ...],
     places: Mapping[str, Place],
     most: int,
+    *,
+    without: AbstractSet[int],
 ) -> int:
     """How many events wait in both lanes, counted to `most`."""
     count = 0
     for lane in LANES:
         start = places.get(lane, Place(0)).seq
-        for found, _ in batches(store, agent, interests, lane, start):
+        for found, _ in batches(store, agent, interests, lane, start, without=without):
             count += len(found)
             if count >= most:
                 return most

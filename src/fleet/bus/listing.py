@@ -18,8 +18,8 @@ from fleet.records import Record, Sieve, wall_of
 class Wanted:
     """Which events: of type `type` (None: all), with `where`'s fields, stamped in [since, until].
 
-    Only below number `before`, when it is given. `where` compares text: a value that is no text is
-    compared as JSON (`true`, `12`).
+    Only below number `before`, when it is given, and none of the numbers in `without`. `where`
+    compares text: a value that is no text is compared as JSON (`true`, `12`).
     """
 
     type: str | None = None
@@ -27,6 +27,7 @@ class Wanted:
     since: float | None = None
     until: float | None = None
     before: int | None = None
+    without: frozenset[int] = frozenset()
 
     def has(self, record: Record) -> bool:
         """Whether the record is such an event."""
@@ -34,6 +35,7 @@ class Wanted:
         fields = payload if isinstance(payload, dict) else {}
         return (
             is_event(record)
+            and record.seq not in self.without
             and (self.before is None or record.seq < self.before)
             and self.type in {None, record.body.get("type")}
             and all(k in fields and _text(fields[k]) == v for k, v in self.where.items())
