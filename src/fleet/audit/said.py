@@ -1,0 +1,104 @@
+"""What any record says, in one shape: who, which word, which text. It reads and judges nothing.
+
+A log that another part adds gets its line in `SHAPES`, and is then found, timed and explained.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from fleet.ports import Store
+from fleet.records import Record, wall_of
+
+PAGE = 500
+
+
+class Shape(NamedTuple):
+    """Where the records of a log say who and what.
+
+    Attributes:
+        author: the names in the body that say whose record it is, the first one given counts.
+        texts: the names whose texts people look for and read.
+        texts_only: a record without any of them says nothing to a reader (a pin, a start).
+    """
+
+    author: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+SHAPES = {
+    "events": Shape(("from_agent",), ("type", "payload")),
+    "channels": Shape(("from_agent",), ("text", "kind")),
+    "runs": Shape(("agent",), ("text", "next", "outcome", "reason")),
+    "fires": Shape(("agent",), ("result", "detail")),
+    "claims-log": Shape(("holder",), ("claim", "note")),
+    "alerts": Shape(("subject",), ("what", "done", "fix")),
+    "deadletters": Shape(("agent",), ("event",)),
+    "metrics": Shape(("from_agent",), ("subject", "name", "value")),
+    "memory-log": Shape(("from_agent", "agent"), ("text",)),
+    "retractions": Shape(("by",), ("target", "reason")),
+}
+"""By the first part of a log's name; a log of another kind is not part of the audit."""
+
+NOBODYS = frozenset({"fires", "retractions"})  # their `run` is not the run that wrote them
+
+
+class Said(NamedTuple):
+    """What a record says.
+
+    Attributes:
+        author: whose it is, "" when it does not say.
+        word: an event's type, else its operation.
+        text: its texts, one after another: data of its author.
+        run: the run that wrote it, "" for a person's or fleet's own.
+    """
+
+    author: str
+    word: str
+    text: str
+    run: str
+
+
+def said(record: Record) -> Said:
+    """What `record` says; of a body in another shape as much as is there."""
+    kind, body = record.stream.partition("/")[0], record.body
+    shape = SHAPES[kind]
+    author = next((str(body[name]) for name in shape.author if body.get(name)), "")
+    word = body.get("type") if kind == "events" else body.get("op")
+    text = " ".join(leaf for name in shape.texts for leaf in _leaves(body.get(name)))
+    run = body.get("run")
+    wrote = isinstance(run, str) and kind not in NOBODYS and _by_run(kind, str(word))
+    return Said(author, str(word or body.get("op")), text, str(run) if wrote else "")
+
+
+def _by_run(kind: str, word: str) -> bool:
+    """Of a run's own log only the report is the run's: its beginning and end are fleet's."""
+    return kind != "runs" or word == "report"
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _leaves(one)
+    elif isinstance(value, Sequence):
+        for one in value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield str(value)
+
+
+def millis(record: Record) -> int:
+    """When it was accepted, in milliseconds since the epoch; 0 when it does not say."""
+    try:
+        return int(wall_of(record.at) * 1000)
+    except ValueError:
+        return 0
+
+
+def streams(store: Store) -> list[str]:
+    """Every log of the audit that there is, sorted."""
+    found: list[str] = []
+    while page := store.streams("", found[-1] if found else "", PAGE):
+        found += page
+    return [name for name in found if name.partition("/")[0] in SHAPES]
