@@ -18,7 +18,7 @@ def seqs(records: list[Record]) -> list[int]:
 
 
 def test_a_retracted_event_waits_for_nobody(rig: Rig) -> None:
-    """Neither lane shows a retracted event, its lag does not count it, its listing leaves it out."""
+    """No lane shows a retracted event, no lag counts it, no list of what waits has it."""
     broadcast, addressed, good = rig.price(1), rig.price(2, to="outreach"), rig.price(3)
     retract(rig, broadcast, addressed)
 

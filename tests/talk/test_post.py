@@ -40,7 +40,10 @@ def test_a_message_round_trips(talk: Talk) -> None:
         "text": "seen",
         "reply_to": "strategy#1",
         "pinned": False,
-        "reactions": [{"agent": "outreach", "kind": "agree", "at": reaction.at}],
+        "reactions": [
+            {"agent": "outreach", "kind": "agree", "at": reaction.at, "seq": reaction.seq}
+        ],
+        "retracted": None,
     }
 
 

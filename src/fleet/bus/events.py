@@ -31,8 +31,8 @@ class Pending(NamedTuple):
     left_out: dict[str, int]
 
 
-def event_json(record: Record) -> Body:
-    """What `--json` prints of an event."""
+def event_json(record: Record, retracted: str | None = None) -> Body:
+    """What `--json` prints of an event, with the reason if it was retracted."""
     body = record.body
     return {
         "ref": record.ref,
@@ -45,6 +45,7 @@ def event_json(record: Record) -> Body:
         "payload": body.get("payload"),
         "cause": body.get("cause"),
         "hops": body.get("hops"),
+        "retracted": retracted,
     }
 
 

@@ -13,6 +13,8 @@ from fleet.cli.output import (
     going_on,
     local,
     page,
+    reasons_of,
+    retracted_mark,
     say_done,
     say_items,
     say_json,
@@ -125,6 +127,7 @@ def events_command(
         where=pairs,
         floor=session.fleet.runs.last_ok_advance(for_agent) if for_agent else None,
         limit=most + 1,
+        retracted=not session.in_run,
     )
     if event_type and not found:
         session.fleet.schemas.get(event_type)  # a type of the past is found, a typo is said
@@ -234,14 +237,21 @@ def _lines(data: str, source: str) -> dict[str, str]:
 
 
 def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:
+    gone = {} if session.in_run else reasons_of(session, shown)
     if as_json:
         from fleet.bus import event_json
 
         for record in shown:
-            say_json(event_json(record))
+            say_json(event_json(record, gone.get(record.seq)))
         return
     zone = session.zone
-    items = [Item(_head(record, local(record.at, zone)), _body(record)) for record in shown]
+    items = [
+        Item(
+            _head(record, local(record.at, zone)) + retracted_mark(gone.get(record.seq)),
+            _body(record),
+        )
+        for record in shown
+    ]
     say_items(session, items, rest)
 
 
@@ -277,7 +287,12 @@ def _follow(
             continue
         head = fleet.store.head(EVENTS)
         fresh = fleet.bus.events(
-            after=seen, type=event_type, for_agent=for_agent, where=where, limit=head - seen
+            after=seen,
+            type=event_type,
+            for_agent=for_agent,
+            where=where,
+            limit=head - seen,
+            retracted=not session.in_run,
         )
         seen = upto(head, fresh)
         _say_events(session, fresh, "", as_json=as_json)

@@ -189,6 +189,26 @@ def _clipped(item: Item, budget: int) -> Item:
     return short
 
 
+# What was taken back -----------------------------------------------------------------------------
+
+
+def retracted_mark(reason: str | None) -> str:
+    """What follows the line of a record for people: "" for one that stands."""
+    return "" if reason is None else f" · retracted: {reason}"
+
+
+def reasons_of(session: Session, records: "Sequence[Record]") -> dict[int, str]:
+    """By number, why those of `records` (of one log) that were taken back were."""
+    from fleet.retractions import Retractions
+
+    if not records:
+        return {}
+    retractions = Retractions(session.fleet.store, session.fleet.cache)
+    gone = retractions.of(records[0].stream)
+    found = {r.seq: retractions.reason_of(r.stream, r.seq) for r in records if r.seq in gone}
+    return {seq: reason for seq, reason in found.items() if reason is not None}
+
+
 # Times and tables ---------------------------------------------------------------------------------
 
 

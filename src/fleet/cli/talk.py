@@ -13,6 +13,7 @@ from fleet.cli.output import (
     going_on,
     local,
     page,
+    retracted_mark,
     say_items,
     say_json,
     say_written,
@@ -259,7 +260,8 @@ def _head(message: "Message", at: str) -> str:
     parts = [message.ref, message.from_agent, at]
     parts += [f"answers {message.reply_to}"] if message.reply_to else []
     parts += ["pinned"] if message.pinned else []
-    return " · ".join([*parts, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
+    said = " · ".join([*parts, *(f"{count} {kind}" for kind, count in sorted(counts.items()))])
+    return said + retracted_mark(message.retracted)
 
 
 def _follow(

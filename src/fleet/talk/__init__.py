@@ -16,6 +16,7 @@ from fleet.talk.messages import (
     Digest,
     Message,
     Reaction,
+    carry,
     check_text,
     message_json,
     message_ref,
@@ -131,7 +132,7 @@ class Talk:
         self._check_pins(self._config.channels[channel])
         body: Body = {"op": "pin", "from_agent": author.name, "target": seq, "run": author.run}
         if at_hand.find(seq) is None:
-            body["message"] = _carried(message)
+            body["message"] = carry(message)
         self._append(author, channel, body, None, None)
         return message._replace(pinned=True)
 
@@ -158,7 +159,7 @@ class Talk:
                     "from_agent": author.name,
                     "target": message.seq,
                     "run": author.run,
-                    "message": _carried(message),
+                    "message": carry(message),
                 }
                 key = f"carry/{message.seq}/{below}"
                 carried.append(self._append(author, here.id, body, key, ("target",)))
@@ -176,16 +177,16 @@ class Talk:
         ]
 
     def get(self, author: "Author", ref: str) -> Message:
-        """One message, whole."""
+        """One message, whole; a retracted one for people only."""
         from fleet.talk import reading
 
-        channel, seq = self._message(author, ref)
+        channel, seq = self._message(author, ref, retracted=not self._is_agent(author))
         at_hand = self.board(channel)
         found = at_hand.find(seq)
         if found is None:
             post = self._post(channel, ref)
             found = reading.messages_of(self._store, at_hand, [post])[0]
-        return found
+        return reading.marked(self._store, self._cache, at_hand, [found])[0]
 
     def read(
         self,
@@ -203,7 +204,8 @@ class Talk:
         """At most `limit` messages that fit everything given, oldest first. Moves no lane.
 
         The newest ones without any of `unread_after`, `since_seq` and `since`; with one of them
-        the oldest from there, so that one can page on, however old they are.
+        the oldest from there, so that one can page on, however old they are. Retracted ones are
+        for people only, and say so.
 
         Args:
             author: who reads.
@@ -222,9 +224,11 @@ class Talk:
         from fleet.talk import reading
 
         here = self._channel(author, channel)
+        at_hand = self.board(here.id)
+        without = at_hand.retracted if self._is_agent(author) else frozenset[int]()
         forward = any(given is not None for given in (unread_after, since_seq, since))
         if thread is None and not forward:
-            posts = reading.newest_posts(self._store, here.id, limit, until, before)
+            posts = reading.newest_posts(self._store, here.id, limit, until, before, without)
         else:
             after = max(unread_after or 0, since_seq or 0)
             whole = self._thread_of(here.id, thread) if thread is not None else None
@@ -232,11 +236,13 @@ class Talk:
             found = (
                 post
                 for post in reading.posts_from(self._store, here.id, after, since, until, before)
+                if post.seq not in without
                 if own is None or post.body["from_agent"] != own
                 if whole is None or post.seq in whole
             )
             posts = list(islice(found, limit) if forward else deque(found, limit))
-        return reading.messages_of(self._store, self.board(here.id), posts)
+        messages = reading.messages_of(self._store, at_hand, posts)
+        return reading.marked(self._store, self._cache, at_hand, messages)
 
     def board(self, channel: str) -> "Board":
         """The channel as it stands now, for fleet itself: it asks for no author."""
@@ -285,10 +291,16 @@ class Talk:
                 f"its channels are {', '.join(sorted(own)) or 'none'}",
             )
 
-    def _message(self, author: "Author", ref: str) -> tuple[str, int]:
-        """Channel and number of a message that the author may see."""
+    def _message(self, author: "Author", ref: str, *, retracted: bool = False) -> tuple[str, int]:
+        """Channel and number of a message that the author may see.
+
+        Raises:
+            Rejected: it was taken back, unless `retracted` ones are wanted.
+        """
         channel, seq = message_ref(ref)
         here = self._channel(author, channel)
+        if not retracted and seq in self.board(here.id).retracted:
+            raise Rejected(f"{ref} was retracted", "do not rely on it, and leave it")
         gone = record_at(self._store, stream_of(here.id), seq) is None
         if gone and self.board(here.id).find(seq):
             return here.id, seq  # trimmed, but a pin carries it
@@ -379,15 +391,6 @@ class Talk:
             body["by"] = author.by
         draft = Draft(body, key=key, same=("op", *same) if same else None)
         return self._store.append(stream_of(channel), [draft])[0]
-
-
-def _carried(message: Message) -> Body:
-    """What a pin says of a message that the board or the log no longer has."""
-    known = message_json(message)
-    return {
-        name: known[name]
-        for name in ("seq", "id", "at", "from_agent", "text", "reply_to", "reactions")
-    }
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:

@@ -3,12 +3,14 @@
 The log keeps every message; the board only says which are at hand without reading back.
 """
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from fleet.folds import fold
 from fleet.ports import Cache, Store
 from fleet.records import Place, Record
+from fleet.retractions import Retractions
 from fleet.talk.messages import (
     Message,
     Row,
@@ -41,6 +43,7 @@ class Board:
         unknown: records with an operation that this version does not know; they were skipped.
         complete_after: every message with a higher number is in `messages`.
         place: how far the log was read.
+        retracted: numbers of the channel's records that were taken back: none is in the above.
     """
 
     channel: str
@@ -50,6 +53,7 @@ class Board:
     unknown: int
     complete_after: int
     place: Place
+    retracted: frozenset[int]
 
     def find(self, seq: int) -> Message | None:
         """The message with this number when it is on the board."""
@@ -62,18 +66,24 @@ def board(store: Store, cache: Cache, channel: str, keep: int) -> Board:
     def step(state: State, record: Record) -> None:
         _step(state, record, keep)
 
-    folded = fold(store, cache, stream_of(channel), "board", f"1/{keep}", _empty, step)
-    state = folded.state
+    stream = stream_of(channel)
+    folded = fold(store, cache, stream, "board", f"2/{keep}", _empty, step)
+    state, gone = folded.state, Retractions(store, cache).of(stream)
     rows = sorted(state["rows"].values(), key=lambda row: row["seq"])
-    pins = set(state["pins"])
+    pins = [seq for seq in state["pins"] if seq not in gone]
     return Board(
         channel=channel,
-        messages=tuple(message_of(channel, row, pinned=row["seq"] in pins) for row in rows),
-        pins=tuple(state["pins"]),
+        messages=tuple(
+            message_of(channel, row, pinned=row["seq"] in pins, gone=gone)
+            for row in rows
+            if row["seq"] not in gone
+        ),
+        pins=tuple(pins),
         total=state["total"],
         unknown=state["unknown"],
         complete_after=0 if state["total"] <= keep else state["recent"][0] - 1,
         place=folded.place,
+        retracted=gone,
     )
 
 
@@ -128,8 +138,10 @@ def _unpin(state: State, target: object) -> None:
         del state["rows"][str(target)]
 
 
-def overlaid(channel: str, records: list[Record], later: list[Record]) -> list[Message]:
-    """Messages that are no longer on the board, with what `later` records did to them."""
+def overlaid(
+    channel: str, records: list[Record], later: list[Record], gone: AbstractSet[int]
+) -> list[Message]:
+    """Messages that are not on the board, with what `later` records did to them, but for `gone`."""
     rows = {record.seq: row_of(record) for record in records}
     pins = {record.seq for record in records if record.body.get("pin") is True}
     for record in later:
@@ -143,4 +155,4 @@ def overlaid(channel: str, records: list[Record], later: list[Record]) -> list[M
             pins.add(target)
         elif operation == "unpin":
             pins.discard(target)
-    return [message_of(channel, row, pinned=seq in pins) for seq, row in rows.items()]
+    return [message_of(channel, row, pinned=seq in pins, gone=gone) for seq, row in rows.items()]

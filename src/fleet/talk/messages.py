@@ -1,5 +1,6 @@
 """A message as people and agents see it, and the records it is made of; nothing is read here."""
 
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple, TypedDict
 
 from fleet.errors import Rejected, Usage
@@ -10,11 +11,12 @@ KINDS = ("agree", "disagree", "important")
 
 
 class Reaction(TypedDict):
-    """What an agent thinks of a message: one of `KINDS`, at an RFC 3339 instant."""
+    """What an agent thinks of a message: one of `KINDS`, at an RFC 3339 instant, record `seq`."""
 
     agent: str
     kind: str
     at: str
+    seq: int
 
 
 class Message(NamedTuple):
@@ -30,6 +32,7 @@ class Message(NamedTuple):
         reply_to: reference of the message it answers, which may be missing; None for none.
         pinned: whether it is pinned now.
         reactions: in the order in which they came, one for each agent and kind.
+        retracted: why it was taken back, None when it was not.
     """
 
     channel: str
@@ -41,6 +44,7 @@ class Message(NamedTuple):
     reply_to: str | None
     pinned: bool
     reactions: tuple[Reaction, ...]
+    retracted: str | None = None
 
     @property
     def ref(self) -> str:
@@ -93,6 +97,7 @@ def message_json(message: Message) -> Body:
         "reply_to": message.reply_to,
         "pinned": message.pinned,
         "reactions": [dict(reaction) for reaction in message.reactions],
+        "retracted": message.retracted,
     }
 
 
@@ -110,8 +115,17 @@ def row_of(record: Record) -> Row:
     }
 
 
-def message_of(channel: str, row: Row, *, pinned: bool) -> Message:
-    """The message in a row."""
+def carry(message: Message) -> Body:
+    """What a pin says of a message that the board or the log no longer has."""
+    known = message_json(message)
+    return {
+        name: known[name]
+        for name in ("seq", "id", "at", "from_agent", "text", "reply_to", "reactions")
+    }
+
+
+def message_of(channel: str, row: Row, *, pinned: bool, gone: AbstractSet[int]) -> Message:
+    """The message in a row, without the reactions that were taken back (`gone`)."""
     return Message(
         channel=channel,
         seq=row["seq"],
@@ -121,7 +135,7 @@ def message_of(channel: str, row: Row, *, pinned: bool) -> Message:
         text=row["text"],
         reply_to=row["reply_to"],
         pinned=pinned,
-        reactions=tuple(row["reactions"]),
+        reactions=tuple(one for one in row["reactions"] if one.get("seq") not in gone),
     )
 
 
@@ -129,7 +143,8 @@ def add_reaction(row: Row, record: Record) -> None:
     """Add what a `react` record says; the second of one agent and kind changes nothing."""
     agent, kind = str(record.body.get("from_agent")), str(record.body.get("kind"))
     if all((old["agent"], old["kind"]) != (agent, kind) for old in row["reactions"]):
-        row["reactions"].append({"agent": agent, "kind": kind, "at": record.at})
+        said = Reaction(agent=agent, kind=kind, at=record.at, seq=record.seq)
+        row["reactions"].append(said)
 
 
 def stream_of(channel: str) -> str:

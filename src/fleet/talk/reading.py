@@ -4,10 +4,12 @@ Membership is the caller's business; nothing here moves a lane.
 """
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from fleet.logs import between, newest, place_before, record_at
-from fleet.ports import Store
+from fleet.ports import Cache, Store
 from fleet.records import Record, Sieve, wall_of
+from fleet.retractions import Retractions
 from fleet.talk.board import Board, overlaid
 from fleet.talk.messages import Digest, Message, seq_in, stream_of
 
@@ -40,19 +42,31 @@ def _older(store: Store, board: Board, agent: str, after: int) -> int:
     if after >= board.complete_after:
         return 0
     older = between(store, stream_of(board.channel), after, board.complete_after, sieve=_POSTS)
-    here = {message.seq for message in board.messages}
+    counted = {message.seq for message in board.messages} | board.retracted
     return sum(
-        record.body.get("from_agent") != agent and record.seq not in here for record in older
+        record.body.get("from_agent") != agent and record.seq not in counted for record in older
     )
 
 
-def newest_posts(
-    store: Store, channel: str, limit: int, until: float | None, before: int | None
+def newest_posts(  # noqa: PLR0917 - a range of a log, and what of it is wanted
+    store: Store,
+    channel: str,
+    limit: int,
+    until: float | None,
+    before: int | None,
+    without: AbstractSet[int],
 ) -> list[Record]:
-    """The newest `limit` posts below number `before`, oldest first, not after `until` (epoch)."""
+    """The newest `limit` posts below number `before`, oldest first, not after `until` (epoch).
+
+    Those numbered in `without` are left out.
+    """
     stream = stream_of(channel)
     upper = _upper(store, stream, until, before)
-    return newest(store, stream, upper, limit, _is_post, _POSTS)
+
+    def stands(record: Record) -> bool:
+        return _is_post(record) and record.seq not in without
+
+    return newest(store, stream, upper, limit, stands, _POSTS)
 
 
 def posts_from(  # noqa: PLR0917 - a range of a log, by numbers and by times
@@ -113,11 +127,20 @@ def thread_members(store: Store, channel: str, record: Record) -> set[int]:
 
 
 def messages_of(store: Store, board: Board, posts: list[Record]) -> list[Message]:
-    """The messages of `posts` as they stand now, with their reactions."""
+    """The messages of `posts` as they stand now, retracted ones too, with their reactions."""
     at_hand = {message.seq: message for message in board.messages}
     old = [post for post in posts if post.seq not in at_hand]
     if old:
         stream = stream_of(board.channel)
-        later = between(store, stream, old[0].seq, store.head(stream), sieve=_LATER)
-        at_hand |= {message.seq: message for message in overlaid(board.channel, old, list(later))}
+        later = list(between(store, stream, old[0].seq, store.head(stream), sieve=_LATER))
+        found = overlaid(board.channel, old, later, board.retracted)
+        at_hand |= {message.seq: message for message in found}
     return [at_hand[post.seq] for post in posts]
+
+
+def marked(store: Store, cache: Cache, board: Board, messages: list[Message]) -> list[Message]:
+    """The messages, those of them that were retracted with the reason."""
+    if board.retracted.isdisjoint(message.seq for message in messages):
+        return messages
+    why, stream = Retractions(store, cache).reason_of, stream_of(board.channel)
+    return [message._replace(retracted=why(stream, message.seq)) for message in messages]
