@@ -83,6 +83,10 @@ class Retractions:
         mark = self.marks(stream).get(seq)
         return self._reason(mark.number) if mark else None
 
+    def runs(self) -> frozenset[str]:
+        """The runs that were retracted."""
+        return frozenset(self._state()["runs"])
+
     def reason_of_run(self, run: str) -> str | None:
         """Why `run` was retracted; None when it was not."""
         number = self._state()["runs"].get(run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fleet.cli.grammar import LIMIT, command, moment
-from fleet.cli.output import Item, flush, local, say, say_items, say_json, table
+from fleet.cli.output import Item, flush, local, retracted_mark, say, say_items, say_json, table
 from fleet.cli.runner import require_agent
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Unknown
@@ -65,7 +65,8 @@ def runs_command(
         else []
     )
     items = [
-        Item(line, run.report or run.reason or "") for line, run in zip(lines, runs, strict=True)
+        Item(line + retracted_mark(run.retracted), run.report or run.reason or "")
+        for line, run in zip(lines, runs, strict=True)
     ]
     say_items(session, items)
 

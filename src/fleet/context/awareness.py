@@ -5,7 +5,7 @@ Always under 500 tokens; its numbers come from folds, never from a search backwa
 
 from dataclasses import dataclass
 
-from fleet.context.data import REF, Fields, line_of, mark
+from fleet.context.data import REF, Fields, invisible, line_of, mark
 from fleet.context.section import Built, Scene, cost
 from fleet.records import Record
 from fleet.runs import Run
@@ -75,7 +75,8 @@ def _other(scene: Scene, agent: str, run: Run | None, limit: int) -> tuple[str, 
     outcome = run.outcome or "running"
     when = scene.ago(run.ended or run.started)
     report = scene.line(clip(run.report, limit)) if limit else ""
-    line = f"  [{agent}] {outcome} | {when}" + (f" | {report}" if report else "")
+    line = f"  [{agent}] {outcome} | {when}" + (" | retracted" if run.retracted else "")
+    line += f" | {report}{invisible(REF, run.ref)}" if report else ""
     said = {
         "agent": agent,
         "outcome": outcome,

@@ -46,6 +46,8 @@ def build(scene: Scene, past: Past, budget: int) -> Built:
 def _outcome(scene: Scene, run: Run) -> str:
     reason = f" ({scene.line(clip(run.reason, 200))})" if run.reason else ""
     word = f"{run.outcome}{', idle' if run.idle else ''}{reason}"
+    if run.retracted is not None:
+        word += f"; it was retracted: {scene.line(run.retracted)}"
     return f"Your last run {mark(REF, run.ref)} ended {scene.ago(run.ended or run.started)}: {word}"
 
 

@@ -5,7 +5,7 @@ It records and finds; whether a run may start, and how it is started, is decided
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from fleet.folds import fold
 from fleet.places import Places
 from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body, Draft, Place, Record, wall_of
+from fleet.retractions import Retractions
 from fleet.runs import index
 from fleet.runs.outcome import Report, Verdict
 from fleet.runs.run import Run, places_of, run_of, take
@@ -134,7 +135,14 @@ class Runs:
         return self._places.run_folder(run)
 
     def last(self, agent: str, back: int = 0) -> Run | None:
-        """The agent's newest run (open or ended), or the one `back` before it."""
+        """The agent's newest run (open or ended), or the one `back` before it.
+
+        As agents are told of it: a retracted one without its report.
+        """
+        found = self._last(agent, back)
+        return self._quiet(found) if found else None
+
+    def _last(self, agent: str, back: int) -> Run | None:
         found = self._index(agent)
         if back < len(found["runs"]):
             entry = found["runs"][-1 - back]
@@ -143,15 +151,16 @@ class Runs:
         return next(iter(self.list(agent, back + 1)[back:]), None)
 
     def last_ended(self, agent: str) -> Run | None:
-        """The agent's newest run that has an end."""
+        """The agent's newest run that has an end; a retracted one without its report."""
         ended = [run for run in map(run_of, self._whole(agent)) if not run.open]
-        return ended[-1] if ended else None
+        return self._quiet(ended[-1]) if ended else None
 
     def list(self, agent: str | None, limit: int) -> Sequence[Run]:
         """The newest `limit` runs, of one agent or of all, newest first."""
         agents = self.agents() if agent is None else [agent]
         runs = [run for name in agents for run in self._newest(name, limit)]
-        return sorted(runs, key=lambda run: (run.started, run.id), reverse=True)[:limit]
+        newest = sorted(runs, key=lambda run: (run.started, run.id), reverse=True)[:limit]
+        return self._marked(newest)
 
     def open(self, agent: str | None = None) -> Sequence[Run]:
         """Runs that were started and have no end, of one agent or of all, oldest first."""
@@ -188,11 +197,11 @@ class Runs:
         back = _BACK.fullmatch(ref)
         agent = back["agent"] if back else ref
         if agent in agents:
-            run = self.last(agent, int(back["back"]) if back else 0)
+            run = self._last(agent, int(back["back"]) if back else 0)
             if run is None:
                 raise Unknown(f"{agent} has not run so often", f"fleet runs {agent}")
-            return run
-        return self._by_prefix(ref, agents)
+            return self._marked([run])[0]
+        return self._marked([self._by_prefix(ref, agents)])[0]
 
     def exists(self, agent: str, run: str) -> bool:
         """Whether there is any record of the agent's run `run`."""
@@ -221,6 +230,18 @@ class Runs:
     def last_ok_advance(self, agent: str) -> dict[str, Place]:
         """Where the agent's lanes stand by its successful runs, newest word for each lane."""
         return places_of(self._index(agent)["advance"])
+
+    def _marked(self, runs: Sequence[Run]) -> Sequence[Run]:
+        """The runs, those that were retracted with the reason."""
+        retractions = Retractions(self._store, self._cache)
+        if retractions.runs().isdisjoint(run.id for run in runs):
+            return runs
+        return [replace(run, retracted=retractions.reason_of_run(run.id)) for run in runs]
+
+    def _quiet(self, run: Run) -> Run:
+        """The run as agents are told of it: what a retracted one said is left out."""
+        run = self._marked([run])[0]
+        return run if run.retracted is None else replace(run, report="", next="")
 
     def _index(self, agent: str) -> index.Index:
         folded = fold(

@@ -37,6 +37,7 @@ class Run:
         caught_up: it stood for slots that were missed.
         limit_until: epoch seconds at which the usage limit it met ends.
         counts_as_ok: with denied tools, yet it left what it should or reported.
+        retracted: why it was taken back, None when it was not.
     """
 
     id: str
@@ -62,6 +63,7 @@ class Run:
     caught_up: bool = False
     limit_until: float | None = None
     counts_as_ok: bool = False
+    retracted: str | None = None
 
     @property
     def row(self) -> Outcome | None:
@@ -110,6 +112,7 @@ class Run:
             "denials": list(self.denials),
             "advance": {lane: place.seq for lane, place in self.advance.items()},
             "caught_up": self.caught_up,
+            "retracted": self.retracted,
         }
 
 
