@@ -39,6 +39,8 @@ COMMANDS = {
     "whoami": Entry("report", SELF, "Your name, run, hive and home"),
     "init": Entry("home", HOME, "Make a home, paused"),
     "check": Entry("home", HOME, "Every fault of the home's files at once"),
+    "agent": Entry("roster", HOME, "Add, change, rename or retire an agent"),
+    "channel": Entry("roster", HOME, "Add, change, rename or retire a channel"),
     "doctor": Entry("home", HOME, "Is this machine fit: locks, disk, clock, CLI"),
     "demo": Entry("home", HOME, "The growth fleet in a temporary home, sped up"),
     "version": Entry("home", HOME, "Versions of program, state and JSON"),
@@ -79,7 +81,7 @@ LATER = {
     "ask": "post to a channel, and read the answer in your next run",
     **dict.fromkeys(
         (
-            "agent", "agents", "alerts", "backup", "capability", "dash", "deadletters", "diff",
+            "agents", "alerts", "backup", "capability", "dash", "deadletters", "diff",
             "explain", "forecast", "graph", "hooks", "import", "install-service", "know", "map",
             "mcp", "mesh", "metric", "migrate", "query", "recap", "replay", "restore", "retract",
             "seen", "shadow", "timeline", "trim",

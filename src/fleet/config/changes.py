@@ -6,9 +6,17 @@ What a file says is changed by `edit`; which files an edit touches is its caller
 import os
 from pathlib import Path
 
+from fleet.config import crosscheck, sources, yamltext
 from fleet.config.build import build
 from fleet.config.edit import Edit
 from fleet.errors import BadHome, Rejected, Unavailable
+from fleet.places import HOME_FILE
+
+_MENTIONS = {
+    "fleet": crosscheck.FLEET_REFERENCES,
+    "agents": crosscheck.AGENT_REFERENCES,
+    "channels": crosscheck.CHANNEL_REFERENCES,
+}
 
 
 class Changes:
@@ -45,6 +53,41 @@ class Changes:
         """Let `file` hold `data`; None takes it away."""
         if data is None or self._planned.get(file) is not None or self._differs(file, data):
             self._planned[file] = data
+
+    def rename(self, kind: str, old: str, new: str) -> None:
+        """Write `new` wherever a file names the agent or channel `old`; `kind` says which.
+
+        Raises:
+            Rejected: it cannot be done without touching more, see `Edit`.
+        """
+        for file in self._files():
+            edit = self.edit(file)
+            for path in self._mentions(edit, file, kind, old):
+                edit.replace(path, new)
+            self.keep(file, edit.data)
+
+    def forget(self, kind: str, name: str) -> None:
+        """Take `name` out of every list that holds it; raises as `rename`."""
+        for file in self._files():
+            edit = self.edit(file)
+            for path in reversed(self._mentions(edit, file, kind, name)):
+                edit.remove(path)
+            self.keep(file, edit.data)
+
+    def _files(self) -> list[str]:
+        """Every file that can name an agent or a channel, as they would be."""
+        found = sources.read(self._root, self._planned)
+        return [HOME_FILE, *(source.file for source in (*found.agents, *found.channels))]
+
+    def _mentions(self, edit: Edit, file: str, kind: str, name: str) -> list[yamltext.Path]:
+        folder = file.partition("/")[0].removesuffix(".yaml")
+        return [
+            path
+            for wanted, pattern in _MENTIONS[folder]
+            if wanted == kind
+            for path, text in crosscheck.texts(edit.tree, pattern)
+            if text == name
+        ]
 
     def write(self) -> None:
         """Write everything, each file whole or not at all, in the order in which it was kept.

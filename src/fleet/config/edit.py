@@ -18,6 +18,11 @@ _WORD = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./-]*")
 _WORDS_OF_YAML = frozenset({"null", "Null", "NULL"})
 
 
+def first_line(field: str, written: str) -> bytes:
+    """A file that says one thing: `field` as `written` by a person; `Edit` adds the rest."""
+    return f"{field}: {_typed(written)[1]}\n".encode()
+
+
 class Edit:
     """The text of one file, changed step by step.
 

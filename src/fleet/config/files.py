@@ -193,6 +193,7 @@ class AgentFile(Part):
     mode: Annotated[str, one_of("live", "shadow")] | None = None
     context: ContextFile | None = None
     runs_on: RunsOnFile | None = None
+    formerly: tuple[Id, ...] | None = None
     enabled: Bool | None = None
 
 
@@ -204,6 +205,7 @@ class ChannelFile(Part):
     members: NamesOrAll
     keep: Annotated[Count, Field(le=1000)] | None = None
     max_pins: Annotated[Number, Field(le=100)] | None = None
+    log: Id | None = None
 
 
 class ClaudeFile(Part):

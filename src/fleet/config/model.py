@@ -112,7 +112,8 @@ class Agent(NamedTuple):
 
     `schedule` empty: only by hand or by `wake_on`. `quiet` is (from, to) in minutes of the local
     day. `start` is seconds back, or the words "now" and "all". `account` is the name of the
-    account group it belongs to ("" without one).
+    account group it belongs to ("" without one). `formerly`: names it had, under which its older
+    records stand.
     """
 
     id: str
@@ -156,12 +157,16 @@ class Agent(NamedTuple):
     mode: str = "live"
     context: ContextBudget = ContextBudget()
     runs_on: tuple[str, ...] = ()
+    formerly: tuple[str, ...] = ()
     enabled: bool = True
     account: str = ""
 
 
 class Channel(NamedTuple):
-    """A talkspace; `members` None means all. `keep` messages stay in the digest's reach."""
+    """A talkspace; `members` None means all. `keep` messages stay in the digest's reach.
+
+    `log` is the name under which its messages stand: the id it had first, also in references.
+    """
 
     id: str
     file: str
@@ -170,6 +175,7 @@ class Channel(NamedTuple):
     members: frozenset[str] | None = None
     keep: int = 100
     max_pins: int = 20
+    log: str = ""
 
     def admits(self, agent: str) -> bool:
         """Whether `agent` may read and post here."""

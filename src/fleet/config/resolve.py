@@ -153,5 +153,6 @@ def _channel(name: str, said: ChannelFile) -> model.Channel:
         name=said.name,
         purpose=said.purpose,
         members=None if said.members is None else frozenset(said.members),
+        log=said.log or name,
         **_given(said, "keep", "max_pins"),
     )
