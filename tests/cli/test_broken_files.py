@@ -18,6 +18,7 @@ ARGUMENTS = {
     "reply": ["strategy#1", "x"], "react": ["strategy#1", "agree"], "pin": ["strategy#1"],
     "unpin": ["strategy#1"], "claim": ["k"], "renew": ["k"], "release": ["k"], "report": ["x"],
     "emit": ["pricing-change", "competitor=a", "newPrice=b"], "ack": ["events#1"],
+    "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor"}

@@ -3,7 +3,7 @@
 What happens to the event afterwards (lanes, lists, counts) is not decided here.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
@@ -80,12 +80,12 @@ class Emitter:
         """The agent it goes to, by the caller's word or by the type's own field."""
         agents = self._config.agents
         if to is not None and to not in agents:
-            raise Unknown(f"there is no agent {to!r}", _nearest(to, agents))
+            raise Unknown(f"there is no agent {to!r}", self._config.nearest_agent(to))
         named = self._schemas.addressee(type_name, payload)
         if named is None:
             return to
         if named not in agents:
-            near = _nearest(named, agents)
+            near = self._config.nearest_agent(named)
             raise Rejected(f"{type_name} is addressed to {named!r}, which is no agent", near)
         if to not in {None, named}:
             raise Rejected(f"{type_name} goes to {named} by its own field", f"leave out --to {to}")
@@ -159,12 +159,6 @@ class Emitter:
             holder=holder,
             until=until,
         )
-
-
-def _nearest(name: str, agents: Iterable[str]) -> str:
-    from fleet.text import one_of
-
-    return one_of(name, agents)
 
 
 def _corrected(kind: "EventType", payload: Body, to: str | None) -> str:

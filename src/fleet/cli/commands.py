@@ -105,11 +105,11 @@ BEFORE = ("--home", "--as", "--debug")
 
 TOLERANT = frozenset(
     {
-        "channels", "claims", "context", "doctor", "events", "halt", "logs", "next", "pause",
-        "read", "resume", "runs", "schema", "status", "stop", "verify", "whoami",
+        "agent", "channel", "channels", "claims", "context", "doctor", "events", "halt", "logs",
+        "next", "pause", "read", "resume", "runs", "schema", "status", "stop", "verify", "whoami",
     }
 )  # fmt: skip
-"""What a person may call while the home's files are broken: it shows or stops something.
+"""What a person may call while the home's files are broken: it shows, stops or mends something.
 
 The last good config stands and a warning says so; whatever writes as a person or starts something
 is exit 7. A run goes on with the last good config in everything.

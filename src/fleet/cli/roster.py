@@ -86,7 +86,9 @@ def _set(session: Session, kind: str, name: str, fields: Sequence[str]) -> None:
     say_done(f"wrote {files[0]}" if files else f"{name} says that already")
 
 
-@agent_command.command("rename", cls=Command, examples=["fleet agent rename outreach first-touch"])
+@agent_command.command(
+    "rename", cls=Command, examples=["fleet agent rename trend-scout github-scout"]
+)
 @click.argument("old")
 @click.argument("new")
 @pass_session

@@ -219,6 +219,13 @@ class HomeConfig(NamedTuple):
         """Where fleet writes."""
         return self.root / "state"
 
+    def nearest_agent(self, name: str) -> str:
+        """What to say of a name that no agent has: who is called otherwise now, or who is near."""
+        from fleet.text import one_of
+
+        now = next((one.id for one in self.agents.values() if name in one.formerly), "")
+        return f"{name} is called {now} now" if now else one_of(name, self.agents)
+
     def run_folder(self, run: str) -> Path:
         """The folder of one run's files."""
         return self.root / "state" / "run" / run

@@ -179,9 +179,10 @@ def _orphans(config: HomeConfig) -> Iterator[Finding]:
     """State of agents and channels that have no file any more: history, said once for each."""
     state = Places(config.root).state
     left: dict[str, list[str]] = {}
+    named = {name for agent in config.agents.values() for name in (agent.id, *agent.formerly)}
     for folder in _STATE_OF_AGENTS:
         for name in _kept(state / folder):
-            if name not in config.agents and name not in RESERVED_NAMES:
+            if name not in named | RESERVED_NAMES:
                 left.setdefault(name, []).append(folder)
     for name, folders in sorted(left.items()):
         what = f"there is state of {name}, an agent without a file: {', '.join(folders)}"

@@ -198,7 +198,7 @@ def _require_free(fleet: Fleet, kind: str, name: str) -> None:
     if not safe_name(name) or name in RESERVED:
         raise Usage(f"{name!r} cannot be a name", "use a-z, 0-9, _ and -, at most 64 characters")
     if name in _names(fleet, kind) or (fleet.root / _file(kind, name)).exists():
-        raise Rejected(f"there is a {kind} {name} already", "choose another name")
+        raise Rejected(f"the {kind} {name} is there already", "choose another name")
     logs = ("runs/", "memory-log/") if kind == AGENT else ("channels/",)
     if any(fleet.store.head(f"{log}{name}") for log in logs):
         raise Rejected(f"there is history of an earlier {kind} {name}", "choose another name")
@@ -206,11 +206,11 @@ def _require_free(fleet: Fleet, kind: str, name: str) -> None:
 
 def _began(fleet: Fleet, kind: str, old: str, new: str) -> bool:
     """Whether a rename of `old` to `new` was begun and not finished."""
-    if kind == CHANNEL:
-        channel = fleet.config.channels.get(new)
-        return channel is not None and channel.log == fleet.config.channels[old].log
-    agent = fleet.config.agents.get(new)
-    return agent is not None and old in agent.formerly
+    if not (fleet.root / _file(kind, new)).exists():
+        return False
+    said = Changes(fleet.root).edit(_file(kind, new)).tree
+    former = said.get("formerly") if kind == AGENT else [said.get("log")]
+    return isinstance(former, list) and old in former
 
 
 # State ------------------------------------------------------------------------------------------
