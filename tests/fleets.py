@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Self
 
 from fleet import processes
 from fleet.records import Record
+from fleet.runner import lead
 from fleet.runs import Run
 from fleet.wiring import Fleet, open_fleet
 
@@ -57,6 +59,13 @@ class Scripted:
         home = cls.__new__(cls)
         home.root = root
         return home
+
+    def copied_to(self, root: Path) -> Self:
+        """A copy at `root` that is from now on the one whose agents run."""
+        shutil.copytree(self.root, root)
+        copy = self.at(root)
+        lead.settle_in(copy.fleet, take_over=True)
+        return copy
 
     def put(self, name: str, text: str) -> Path:
         """Write one of the operator's files."""

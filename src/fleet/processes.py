@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 RUN_VARIABLE = "FLEET_RUN_ID"
 """The environment variable that marks every process of a run."""
+HOME_VARIABLE = "FLEET_HOME"
+"""The one that says in which home it runs."""
 
 _LINUX = sys.platform.startswith("linux")
 _PAUSE = 0.02  # seconds between two looks at processes that were just killed
@@ -44,6 +46,27 @@ def boot_id() -> str:
         except OSError:
             return ""
     return _answer("sysctl", "-n", "kern.bootsessionuuid").strip()
+
+
+def machine_id() -> str:
+    """What names this machine, hashed (it is nobody's business); "" where nothing does."""
+    from hashlib import blake2b  # only who leads a home asks
+
+    said = _first_line("/etc/machine-id", "/var/lib/dbus/machine-id")
+    if not said and not _LINUX:
+        lines = _answer("ioreg", "-rd1", "-c", "IOPlatformExpertDevice").splitlines()
+        said = next((line for line in lines if "IOPlatformUUID" in line), "")
+    return blake2b(f"fleet {said}".encode(), digest_size=8).hexdigest() if said else ""
+
+
+def _first_line(*paths: str) -> str:
+    for path in paths:
+        try:
+            if said := Path(path).read_text("utf-8", "replace").strip():
+                return said
+        except OSError:
+            continue
+    return ""
 
 
 def find(pid: int) -> Process | None:
@@ -110,13 +133,14 @@ def ancestors(pid: int) -> set[int]:
     return seen
 
 
-def with_run_id(run: str) -> set[int]:
+def with_run_id(run: str, home: str | None = None) -> set[int]:
     """Every process that was started with `FLEET_RUN_ID=<run>`, but this one and its ancestors.
 
     Sees what this user may see; a process that was started with another environment is missed.
+    With `home` only those that were started in that home: a copy of it has runs of the same ids.
     """
-    wanted = f"{RUN_VARIABLE}={run}".encode()
-    found = _marked_in_proc(wanted) if _LINUX else _marked_in_ps(wanted.decode())
+    wanted = {f"{RUN_VARIABLE}={run}"} | ({f"{HOME_VARIABLE}={home}"} if home else set())
+    found = (_marked_in_proc if _LINUX else _marked_in_ps)(wanted)
     return found - {os.getpid()} - ancestors(os.getpid()) if found else found
 
 
@@ -185,14 +209,15 @@ def _pids() -> Iterable[int]:
     return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal())
 
 
-def _marked_in_proc(wanted: bytes) -> set[int]:
+def _marked_in_proc(wanted: set[str]) -> set[int]:
+    marks = {os.fsencode(mark) for mark in wanted}
     found = set()
     for pid in _pids():
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:
             continue
-        if wanted in environment.split(b"\0"):
+        if marks.issubset(environment.split(b"\0")):
             found.add(pid)
     return found
 
@@ -207,9 +232,9 @@ def _from_ps(*which: str) -> Iterable[Process]:
         yield Process(int(pid), int(parent), int(group), start, zombie=state.startswith("Z"))
 
 
-def _marked_in_ps(wanted: str) -> set[int]:
+def _marked_in_ps(wanted: set[str]) -> set[int]:
     lines = _answer("ps", "-A", "-E", "-ww", "-o", "pid=,command=").splitlines()
-    return {int(line.split()[0]) for line in lines if wanted in line.split()[1:]}
+    return {int(line.split()[0]) for line in lines if wanted.issubset(line.split()[1:])}
 
 
 def _answer(*argv: str) -> str:

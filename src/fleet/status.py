@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from heapq import merge
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -17,6 +18,7 @@ from fleet.controls import Controls
 from fleet.folds import damaged
 from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body
+from fleet.whereabouts import LEADER, is_here
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from fleet.runs import Run, Runs
 
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
-LEADER = "schedule/fleet"  # the document in which the runner says who leads
 FIRES = "fires"  # the log in which the runner says what became of each slot
 FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
 STREAMS = 1000  # logs that are looked at
@@ -62,7 +63,7 @@ def status(sources: Sources) -> Body:
         | {"not_started": _not_started(last_fires.get(agent.id))}
         for agent in sources.config.agents.values()
     ]
-    leader = runner(sources.store)
+    leader = runner(sources.store, sources.config.state)
     return {
         "health": _health(sources.config, leader, agents),
         "agents": agents,
@@ -77,10 +78,14 @@ def status(sources: Sources) -> Body:
     }
 
 
-def runner(store: Store) -> Body:
-    """Who leads: {alive, pid, since}; alive only if pid, start time and boot match."""
-    note = (store.get(LEADER)[0] or {}).get("runner")
-    said = note if isinstance(note, dict) else {}
+def runner(store: Store, state: Path) -> Body:
+    """Who leads: {alive, pid, since}; alive only if pid, start time and boot match.
+
+    In a copy of a home nobody does: the process that it names leads the other one.
+    """
+    body = store.get(LEADER)[0]
+    note = (body or {}).get("runner")
+    said = note if isinstance(note, dict) and is_here(body, state) else {}
     alive = bool(said) and processes.is_alive(said["pid"], said["start"], said["boot"])
     return {"alive": alive, "pid": said.get("pid"), "since": said.get("since")}
 

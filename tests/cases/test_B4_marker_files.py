@@ -98,9 +98,7 @@ def test_a_lock_file_is_no_marker(used: Scripted, tmp_path: Path, content: bytes
 
 
 def _copy(used: Scripted, tmp_path: Path) -> Scripted:
-    home = Scripted(tmp_path / "home")
-    shutil.copytree(used.root, home.root, dirs_exist_ok=True)
-    return home
+    return used.copied_to(tmp_path / "home")
 
 
 def _reopen(home: Scripted) -> None:

@@ -1,7 +1,6 @@
 """Links where fleet expects files of its own."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,8 +46,7 @@ def test_a_link_is_refused_and_its_target_is_as_it_was(
 
     The command says in one line which path it is, and leaves it alone.
     """
-    home = Scripted(tmp_path / "home")
-    shutil.copytree(used.root, home.root, dirs_exist_ok=True)
+    home = used.copied_to(tmp_path / "home")
     target, path = tmp_path / "mine.txt", home.root / "state" / place
     target.write_bytes(MINE)
     path.unlink(missing_ok=True)
@@ -66,8 +64,7 @@ def test_a_link_is_refused_and_its_target_is_as_it_was(
 @pytest.mark.parametrize("folder", ["", "events", "locks", "control"])
 def test_a_linked_folder_is_refused(used: Scripted, tmp_path: Path, folder: str) -> None:
     """B8: a folder of the state that leads elsewhere is refused, and nothing appears there."""
-    home = Scripted(tmp_path / "home")
-    shutil.copytree(used.root, home.root, dirs_exist_ok=True)
+    home = used.copied_to(tmp_path / "home")
     elsewhere, path = tmp_path / "elsewhere", home.root / "state" / folder
     path.rename(elsewhere)
     path.symlink_to(elsewhere)

@@ -1,7 +1,6 @@
 """Logs with an end that was cut off, or with a line that cannot be read."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -46,9 +45,7 @@ def _calls(home: Scripted, *lines: tuple[str, ...]) -> list[Done]:
 
 
 def _copy(written: Scripted, tmp_path: Path) -> Scripted:
-    home = Scripted(tmp_path / "home")
-    shutil.copytree(written.root, home.root, dirs_exist_ok=True)
-    return home
+    return written.copied_to(tmp_path / "home")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,15 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from fleets import Scripted
+
 SHAPE = Path(__file__).parents[2] / "docs" / "json" / "finding.json"
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Scripted:
+    """A home without agents; each test adds its own."""
+    return Scripted(tmp_path / "home")
 
 
 @pytest.fixture

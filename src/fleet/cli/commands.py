@@ -93,7 +93,7 @@ LATER = {
 
 LATER_OPTIONS = {
     "emit": ("--in",),
-    "up": ("--dash", "--take-over"),
+    "up": ("--dash",),
     "doctor": ("--claude",),
     "pause": ("--account",),
     "resume": ("--account",),

@@ -15,14 +15,21 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object 
 REASON = click.option("--reason", metavar="TEXT", default="", help="Why, for whoever looks.")
 
 
+TAKE_OVER = click.option(
+    "--take-over", is_flag=True, help="This copy of a home is the one that runs from now on."
+)
+
+
 @command("up", examples=["fleet up"])
+@TAKE_OVER
 @pass_session
-def up_command(session: Session) -> None:
+def up_command(session: Session, *, take_over: bool) -> None:
     """Wake the agents on their schedules, in the foreground, until stopped."""
     from fleet.runner.loop import up
 
     _ = session.fleet
-    raise click.exceptions.Exit(up(session.root, env=session.env, echo=_echo))
+    code = up(session.root, env=session.env, echo=_echo, take_over=take_over)
+    raise click.exceptions.Exit(code)
 
 
 @command("stop", examples=["fleet stop", "fleet stop --drain"])
@@ -101,9 +108,12 @@ def next_command(
 @command("run", examples=["fleet run outreach", "fleet run outreach --dry-run"])
 @click.argument("agent")
 @click.option("--dry-run", is_flag=True, help="Prepare everything, launch nothing.")
+@TAKE_OVER
 @AS_JSON
 @pass_session
-def run_command(session: Session, *, agent: str, dry_run: bool, as_json: bool) -> None:
+def run_command(
+    session: Session, *, agent: str, dry_run: bool, take_over: bool, as_json: bool
+) -> None:
     """Run one agent now and wait for it, also in a paused home: same claims, same rules."""
     from fleet.runner.launch import preview, run_by_hand
 
@@ -112,7 +122,8 @@ def run_command(session: Session, *, agent: str, dry_run: bool, as_json: bool) -
         for line in preview(session.fleet, agent):
             say(line)
         return
-    run = run_by_hand(session.fleet, agent, on_line=_quietly if as_json else _echo)
+    on_line = _quietly if as_json else _echo
+    run = run_by_hand(session.fleet, agent, on_line=on_line, take_over=take_over)
     if as_json:
         say_json(run.as_json())
     else:

@@ -5,8 +5,9 @@ writes `alive.json` at once and `exit.json` last. Standard library and `fleet.pr
 knows nothing of homes, agents or outcomes and never writes its environment down. It needs no
 runner: it goes on when the runner dies, and takes its command along when it dies itself.
 
-`alive.json`: {run, pid, start, boot, child_pid, child_start, since}; pid, start and boot together
-name this keeper (see `processes.is_alive`); the child's are null until it has started.
+`alive.json`: {run, pid, start, boot, child_pid, child_start, since, folder}; pid, start and boot
+together name this keeper (see `processes.is_alive`); the child's are null until it has started.
+`folder` is [device, inode] of the run folder: in a copy of the folder it says that this is one.
 
 `exit.json`: {run, pid, started, ended, returncode, signal, ended_by, reason, result_seen,
 stdout_bytes, stderr_bytes, truncated, swept}. One of returncode and signal is a number; both are

@@ -62,12 +62,14 @@ def read_order(folder: Path) -> Order:
 
 
 def write_alive(folder: Path, said: dict[str, object]) -> None:
-    """Replace `alive.json`. It outlives no boot, so it is not synced.
+    """Replace `alive.json` by `said` and which folder it is. It outlives no boot: not synced.
 
     Raises:
         OSError: it could not be written; the old one stands.
     """
     new = folder / "alive.json.new"
+    place = folder.stat()
+    said |= {"folder": [place.st_dev, place.st_ino]}
     with new_file(new) as file:
         file.write(json.dumps(said).encode() + b"\n")
     new.replace(folder / "alive.json")

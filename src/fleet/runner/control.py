@@ -57,7 +57,7 @@ def stop(fleet: Fleet, author: Author, *, drain: bool) -> str:
         Down: no runner is alive on this home.
     """
     identity.require_operator(author, "stop")
-    leader = lead.leader(fleet.store)
+    leader = lead.leader(fleet)
     if leader is None:
         raise Down("no runner is alive on this home", "fleet up starts one")
     word = signal.SIGUSR1 if drain else signal.SIGTERM

@@ -20,7 +20,7 @@ from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
 from fleet.records import Body, new_id
-from fleet.runner import settle
+from fleet.runner import lead, settle
 from fleet.runner.launchers import Plan, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
@@ -148,7 +148,11 @@ def _hold(fleet: Fleet, agent: Agent, run: str) -> None:
 
 
 def run_by_hand(
-    fleet: Fleet, agent_id: str, *, on_line: Callable[[str], None] = lambda _line: None
+    fleet: Fleet,
+    agent_id: str,
+    *,
+    on_line: Callable[[str], None] = lambda _line: None,
+    take_over: bool = False,
 ) -> Run:
     """Run one agent now, by a person, and wait for it, also in a paused home.
 
@@ -158,10 +162,11 @@ def run_by_hand(
         fleet: the home.
         agent_id: an agent of it.
         on_line: takes what happens, a line each.
+        take_over: make this copy of a home the one whose agents run.
 
     Raises:
         NotAllowed: the author is a run.
-        Held: the agent runs already.
+        Held: the agent runs already, or this is a copy of a home that runs elsewhere.
         NotStarted: halted, or no place under the cap.
     """
     identity.require_operator(fleet.author, "run")
@@ -172,6 +177,8 @@ def run_by_hand(
         )
     if full := low_disk(fleet.config):
         raise NotStarted(full, "free disk space, or lower limits.min_free", reason="low_disk")
+    if taken := lead.settle_in(fleet, take_over=take_over):
+        on_line(taken)
     settle.reconcile(fleet)
     run = new_id(fleet.store.now().wall)
     reserve(fleet, agent, run)
@@ -222,7 +229,7 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     own = {
         "manifest.json": context.manifest,
         "keeper.json": made.order(run, agent),
-        "alive.json": launching(),  # on record, and not taken for dead before its keeper is there
+        "alive.json": launching(folder),  # not taken for dead before its keeper is there
     }
     files = {name: json.dumps(value, indent=1).encode() for name, value in own.items()}
     for name, data in (made.files | files).items():

@@ -1,15 +1,22 @@
-"""Who leads: the one runner of a home, as others see it. What excludes a second one is a lock."""
+"""Who leads: the one runner of a home, and the one copy of it. What excludes a second is a lock."""
 
 import os
 import socket
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
+from zoneinfo import ZoneInfo
 
 from fleet import processes
-from fleet.errors import Conflict
-from fleet.ports import Store
+from fleet.alerts import raise_alert
+from fleet.errors import Conflict, Held
+from fleet.ports import Store, last_record
 from fleet.records import Body, rfc3339
-from fleet.status import LEADER, runner
+from fleet.status import runner
+from fleet.whereabouts import HOME, LEADER, Spot, noted, same, spot
+from fleet.wiring import Fleet
+
+STREAMS = 1000  # logs whose newest record is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +25,67 @@ class Leader:
 
     pid: int
     since: str
+
+
+def settle_in(fleet: Fleet, *, take_over: bool) -> str:
+    """Note that agents run in this home from now on; "" or the line that says what it took over.
+
+    A home that was moved, or restored in place, goes on. The other copy cannot know that it was
+    taken over: they share nothing.
+
+    Raises:
+        Held: it is a copy of a home that runs elsewhere, and `take_over` is not said.
+    """
+    here = spot(fleet.places.state)
+    while True:
+        body, version = fleet.store.get(LEADER)
+        there = noted(body)
+        if there == here:
+            return ""
+        is_copy = there is not None and not same(there, here)
+        if there and is_copy and not take_over:
+            raise _refusal(fleet, there, here)
+        note = here._asdict() | {"since": rfc3339(fleet.store.now().wall)}
+        try:
+            # Who led the other copy leads this one as little as it did before.
+            gone: Body = {"runner": None} if is_copy else {}
+            fleet.store.put(LEADER, {**(body or {}), **gone, HOME: note}, expect=version)
+        except Conflict:
+            continue
+        return _tell(fleet, there, version) if there and is_copy else ""
+
+
+def _refusal(fleet: Fleet, there: Spot, here: Spot) -> Held:
+    machine = "" if there.host == here.host else f" on {there.host}"
+    place = f"{there.path}{machine}"
+    return Held(
+        f"this home is a copy: its agents run in {place}, last active {_last_active(fleet)}",
+        "stop them there for good, then say --take-over here",
+        key=HOME,
+        holder=place,
+    )
+
+
+def _last_active(fleet: Fleet) -> str:
+    """When anything was recorded last, as far as this copy knows, for people."""
+    newest = (last_record(fleet.store, name) for name in fleet.store.streams("", "", STREAMS))
+    at = max((record.at for record in newest if record), default="")
+    zone = ZoneInfo(fleet.config.timezone)
+    return f"{datetime.fromisoformat(at).astimezone(zone):%Y-%m-%d %H:%M}" if at else "never"
+
+
+def _tell(fleet: Fleet, there: Spot, version: int) -> str:
+    place = f"{there.path} on {there.host}"
+    raise_alert(
+        fleet.store,
+        kind="taken-over",
+        subject="fleet",
+        what=f"this copy of the home was made the one whose agents run, in place of {place}",
+        done="what ran there when the copy was made counts as killed here",
+        fix=f"see that nothing runs in {place} any more",
+        key=f"taken-over/{version}",
+    )
+    return f"took over from {place}: see that nothing runs there any more"
 
 
 def announce(store: Store) -> None:
@@ -40,9 +108,9 @@ def retire(store: Store) -> None:
     _write(store, None)
 
 
-def leader(store: Store) -> Leader | None:
-    """The living runner, or None."""
-    said = runner(store)
+def leader(fleet: Fleet) -> Leader | None:
+    """The living runner of this home, or None."""
+    said = runner(fleet.store, fleet.places.state)
     return Leader(cast("int", said["pid"]), str(said["since"])) if said["alive"] else None
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fleet import processes
 from fleet.records import Body
+from fleet.whereabouts import identity
 from fleet.wiring import Fleet
 
 STOP_FILE = "stop.json"  # in a run folder: who had it stopped, and why
@@ -38,32 +39,52 @@ def is_over(fleet: Fleet, live: Live) -> bool:
     """Whether the run's keeper is gone or has written its last word."""
     if live.keeper is not None:
         return live.keeper.poll() is not None
-    return not keeper_alive(fleet.config.run_folder(live.run), live.run)
+    return not keeper_alive(fleet, live.run)
 
 
-def keeper_alive(folder: Path, run: str) -> bool:
+def keeper_alive(fleet: Fleet, run: str) -> bool:
     """Whether the keeper of `run` lives: pid, start time and boot as it wrote them.
 
     A run that is on record before its keeper is: while its launcher lives it counts as alive, and
-    a keeper that has started and has not written them yet is given time.
+    a keeper that has started and has not written them yet is given time. In a copy of the folder
+    the keeper is another home's, so here it does not live.
     """
+    folder = fleet.config.run_folder(run)
     deadline = time.monotonic() + KEEPER_STARTS
+    if not is_its_own(folder):
+        return False
     while "pid" not in (alive := read_json(folder / "alive.json")):
         if (folder / "exit.json").exists():
             return False
         if _lives(alive.get("launcher")):
             return True
-        if not processes.with_run_id(run) or time.monotonic() > deadline:
+        if not left_of(fleet, run) or time.monotonic() > deadline:
             return False
         time.sleep(0.05)
     return _lives(alive)
 
 
-def launching() -> Body:
-    """What `alive.json` says until the keeper replaces it: this process is about to start one."""
+def is_its_own(folder: Path) -> bool:
+    """Whether the run folder is the one its keeper was given, and no copy of it; moved, it is."""
+    said = read_json(folder / "alive.json").get("folder")
+    return said is None or said == identity(folder)
+
+
+def left_of(fleet: Fleet, run: str) -> set[int]:
+    """Every process of the run that is this home's to end; a copy has runs of the same ids.
+
+    They say which home they are of. One that was moved since is known by its run folder.
+    """
+    said = read_json(fleet.config.run_folder(run) / "alive.json").get("folder")
+    moved = said is not None and said == identity(fleet.config.run_folder(run))
+    return processes.with_run_id(run, home=None if moved else str(fleet.config.root))
+
+
+def launching(folder: Path) -> Body:
+    """What `alive.json` in `folder` says until the keeper replaces it: this process starts one."""
     pid = os.getpid()
     start, boot = processes.start_time(pid), processes.boot_id()
-    return {"launcher": {"pid": pid, "start": start, "boot": boot}}
+    return {"launcher": {"pid": pid, "start": start, "boot": boot}, "folder": identity(folder)}
 
 
 def stop_keeper(fleet: Fleet, run: str, why: str) -> bool:
@@ -76,7 +97,7 @@ def stop_keeper(fleet: Fleet, run: str, why: str) -> bool:
     with suppress(OSError), (folder / STOP_FILE).open("x", encoding="utf-8") as file:
         json.dump({"reason": why}, file)
     deadline = time.monotonic() + KEEPER_STARTS
-    while keeper_alive(folder, run) and time.monotonic() < deadline:
+    while keeper_alive(fleet, run) and time.monotonic() < deadline:
         alive = read_json(folder / "alive.json")
         if "pid" in alive:
             return processes.send(*_who(alive), signal.SIGTERM)

@@ -49,6 +49,7 @@ def up(
     env: Mapping[str, str],
     echo: Callable[[str], None],
     until: Callable[[], bool] = lambda: False,
+    take_over: bool = False,
 ) -> int:
     """Lead the home at `root` until SIGTERM, SIGINT or `fleet stop`; returns the exit code.
 
@@ -57,13 +58,16 @@ def up(
         env: the runner's own environment, from which runs get their allow-list.
         echo: takes one line for the person who watches.
         until: asked at every pass; True drains: nothing new starts, what runs may end.
+        take_over: make this copy of a home the one whose agents run.
 
     Raises:
-        Held: another runner leads; it is named.
+        Held: another runner leads, or this is a copy of a home that runs elsewhere; it is named.
         BadHome: the operator's files have errors.
     """
     fleet = open_fleet(root, env=env, strict=True)
     with fleet.leading():
+        if taken := lead.settle_in(fleet, take_over=take_over):
+            echo(taken)
         runner = Runner(fleet, echo, until)
         lead.announce(fleet.store)
         try:

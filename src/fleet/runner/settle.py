@@ -18,7 +18,14 @@ from fleet.config.model import Agent, Expects
 from fleet.errors import Unknown
 from fleet.logs import between
 from fleet.records import Body, Sieve, rfc3339
-from fleet.runner.live import STOP_FILE, keeper_alive, read_json, whole
+from fleet.runner.live import (
+    STOP_FILE,
+    is_its_own,
+    keeper_alive,
+    left_of,
+    read_json,
+    whole,
+)
 from fleet.runs import Run
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
@@ -38,8 +45,7 @@ def settle_stopped(fleet: Fleet, runs: Collection[str]) -> None:
     for run in (fleet.runs.find(run) for run in runs):
         agent = fleet.config.agents.get(run.agent)
         deadline = time.monotonic() + (agent.grace if agent else 0) + STOP_MARGIN
-        folder = fleet.config.run_folder(run.id)
-        while keeper_alive(folder, run.id) and time.monotonic() < deadline:
+        while keeper_alive(fleet, run.id) and time.monotonic() < deadline:
             time.sleep(0.05)
         settle(fleet, run.agent, run.id)
 
@@ -55,7 +61,7 @@ def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
     for run in fleet.runs.open():
         if run.id in but:
             continue
-        if keeper_alive(fleet.config.run_folder(run.id), run.id):
+        if keeper_alive(fleet, run.id):
             alive.append(run)
         else:
             settle(fleet, run.agent, run.id)
@@ -85,7 +91,7 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     exit_ = read_json(folder / "exit.json")
     if not exit_:
         # Its keeper was killed: nothing supervises what is left, so nothing may be left.
-        processes.kill_all(lambda: processes.with_run_id(run), within=5.0)
+        processes.kill_all(lambda: left_of(fleet, run), within=5.0)
         verdict = Verdict("killed", _why_killed(folder))
         return finish(fleet, agent, run, verdict)
     if exit_.get("ended_by") == "stopped" and (said := read_json(folder / STOP_FILE)):
@@ -190,6 +196,8 @@ def _written(agent: Agent, pattern: str, began: float) -> bool:
 
 def _why_killed(folder: Path) -> str:
     alive = read_json(folder / "alive.json")
+    if not is_its_own(folder):
+        return "was running elsewhere when this copy was made"
     if "pid" not in alive:
         return "the runner ended before it was launched"
     if alive.get("boot") != processes.boot_id():
