@@ -46,6 +46,20 @@ BY_NAME: dict[str, list[list[str]]] = {
     "logs": [["NAME"], ["NAME~1"]],
     "context": [["NAME"]],
     "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
+    "agent": [
+        ["new", "NAME", "description=x"],
+        ["set", "NAME", "model=x"],
+        ["rename", "NAME", "x"],
+        ["rename", "outreach", "NAME"],
+        ["retire", "NAME"],
+    ],
+    "channel": [
+        ["new", "NAME", "name=x", "purpose=x", "members=all"],
+        ["set", "NAME", "keep=5"],
+        ["rename", "NAME", "x"],
+        ["rename", "strategy", "NAME"],
+        ["retire", "NAME"],
+    ],
 }
 NAMELESS = {
     "channels", "report", "whoami", "init", "check", "doctor", "demo", "version", "up", "stop",

@@ -62,6 +62,7 @@ READS: list[list[str]] = [
 NO_READER = {
     "post", "reply", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release", "report",
     "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
+    "agent", "channel",
 }  # fmt: skip
 
 

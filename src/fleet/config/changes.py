@@ -67,11 +67,16 @@ class Changes:
             self.keep(file, edit.data)
 
     def forget(self, kind: str, name: str) -> None:
-        """Take `name` out of every list that holds it; raises as `rename`."""
+        """Take every list item that is `name`, or is about it, out of its list.
+
+        Raises:
+            Rejected: as `rename`.
+        """
         for file in self._files():
             edit = self.edit(file)
             for path in reversed(self._mentions(edit, file, kind, name)):
-                edit.remove(path)
+                item = max(at for at, part in enumerate(path) if isinstance(part, int))
+                edit.remove(path[: item + 1])
             self.keep(file, edit.data)
 
     def _files(self) -> list[str]:

@@ -14,7 +14,7 @@ from fleet.config import load
 from fleet.config.changes import Changes
 from fleet.config.edit import first_line
 from fleet.config.sources import RESERVED
-from fleet.errors import Conflict, Held, Rejected, Unknown, Usage
+from fleet.errors import BadHome, Conflict, Held, Rejected, Unknown, Usage
 from fleet.identity import Author
 from fleet.places import safe_name
 from fleet.records import new_id
@@ -134,7 +134,8 @@ def retire(fleet: Fleet, author: Author, kind: str, name: str) -> list[str]:
 def _write(fleet: Fleet, changes: Changes) -> list[str]:
     """Write the files and let them be the config in force: nothing in them vanished by accident."""
     changes.write()
-    load(fleet.root, fleet.cache)
+    with suppress(BadHome):  # other faults, that were there before: the last good config goes on
+        load(fleet.root, fleet.cache)
     return list(changes.files)
 
 
