@@ -17,7 +17,7 @@ from measuring import alternately
 from table import Row
 
 from fleet.config.model import Agent
-from fleet.context import Context, Sources, build
+from fleet.context import Context, Take, build
 from fleet.cursors import Cursors, channel_lane
 from fleet.identity import SYSTEM
 from fleet.logs import place_at
@@ -38,7 +38,7 @@ def rows(folder: Path) -> Iterator[Row]:
     sources = long.sources()
     agents = list(long.config.agents.values())
     watch = _Watch()
-    files = {agent.id: _sources(watch, sources, agent) for agent in agents}
+    files = {agent.id: _sources(watch, long, agent) for agent in agents}
     ours, peer = _each(
         [(partial(_built, sources, agent), partial(_parse, files[agent.id])) for agent in agents]
     )
@@ -86,8 +86,8 @@ def _each(pairs: Sequence[tuple[Callable[[], object], ...]]) -> tuple[float, flo
     return statistics.mean(one[0] for one in taken), statistics.mean(one[1] for one in taken)
 
 
-def _built(sources: Sources, agent: Agent) -> Context:
-    return build(sources, agent, run="019b2e00-0000-7000-8000-000000000001")
+def _built(take: Take, agent: Agent) -> Context:
+    return build(take, agent, run="019b2e00-0000-7000-8000-000000000001")
 
 
 # The sources --------------------------------------------------------------------------------------
@@ -106,14 +106,14 @@ class _Watch:
             self.opened[str(arguments[0])] = None
 
 
-def _sources(watch: _Watch, sources: Sources, agent: Agent) -> list[Path]:
+def _sources(watch: _Watch, fleet: Fleet, agent: Agent) -> list[Path]:
     """The files of the home that building this agent's context opens, caches left out."""
-    _built(sources, agent)
+    _built(fleet.sources(), agent)
     watch.opened.clear()
     watch.on = True
-    _built(sources, agent)
+    _built(fleet.sources(), agent)
     watch.on = False
-    root = sources.config.root
+    root = fleet.root
     found = [Path(path) for path in watch.opened if path.startswith(str(root))]
     return [path for path in found if path.is_file() and root / "state/cache" not in path.parents]
 

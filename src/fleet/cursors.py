@@ -26,6 +26,11 @@ def channel_lane(channel: str) -> str:
     return f"channels/{channel}"
 
 
+def document_of(agent: str, places: Mapping[str, Place]) -> tuple[str, Body]:
+    """Key and body of the document in which `agent` stands at `places`, without a trail."""
+    return _document(agent), _encoded(None, {lane: [place] for lane, place in places.items()})
+
+
 class Cursors:
     """The places of all agents' lanes.
 

@@ -2,11 +2,13 @@
 
 A fold costs what is new: the cached state is taken where the log still holds the record it
 stands on, and only the records after it are stepped over. Deleting a cache changes no value.
+`Values` keeps them in this process too, and serves readers of a log that is pinned.
 """
 
 import json
+import marshal
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from fleet.logs import holds
 from fleet.ports import Cache, Store, first_kept, read_kept
@@ -16,13 +18,14 @@ S = TypeVar("S")
 
 SAVE_EVERY = 64  # records a fold moves before its cache is written again
 _CHUNK = 1000  # records held in memory at once
+_MOST = 1000  # values kept in memory
 
 
 class Folded(NamedTuple, Generic[S]):
     """A fold's value.
 
     Attributes:
-        state: what the records up to `seq` amount to; the caller may change it freely.
+        state: what the records up to `seq` amount to; others may hold it, so nobody changes it.
         seq: the number of the newest record in it, 0 for an empty log.
         crc: that record's crc.
     """
@@ -35,6 +38,69 @@ class Folded(NamedTuple, Generic[S]):
     def place(self) -> Place:
         """Where a lane stands that has passed everything in this value."""
         return Place(self.seq, self.crc)
+
+
+class Ahead(Exception):
+    """A cached value is ahead of the pinned log that it was asked of: others have read on."""
+
+
+class _Kept(NamedTuple):
+    """A value in memory: what it depends on besides the log, and how far its file is behind."""
+
+    version: str
+    first: int
+    value: Folded[Any]
+    unsaved: int
+
+
+class Values:
+    """A `Cache` that keeps the values of folds in this process too; threads may share it.
+
+    Attributes:
+        strict: a value that is ahead of its log raises `Ahead` instead of being computed again.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        *,
+        kept: dict[str, _Kept] | None = None,
+        strict: bool = False,
+        saves: bool = True,
+    ) -> None:
+        self._cache = cache
+        self._kept = {} if kept is None else kept
+        self._saves = saves
+        self.strict = strict
+
+    def pinned(self) -> "Values":
+        """The same values, strict: for whoever can pin his logs again and look once more."""
+        return Values(self._cache, kept=self._kept, strict=True)
+
+    def apart(self) -> "Values":
+        """Values of a past moment: what is cached serves where it fits, and nothing is saved."""
+        return Values(self._cache, saves=False)
+
+    def load(self, name: str) -> bytes | None:
+        """See `Cache.load`."""
+        return self._cache.load(name)
+
+    def save(self, name: str, data: bytes) -> None:
+        """See `Cache.save`."""
+        if self._saves:
+            self._cache.save(name, data)
+
+    def kept(self, key: str, version: str, first: int) -> tuple[Folded[Any], int] | None:
+        """The value in memory, and how many records its file is behind; None without one."""
+        kept = self._kept.get(key)
+        fits = kept is not None and (kept.version, kept.first) == (version, first)
+        return (kept.value, kept.unsaved) if kept and fits else None
+
+    def keep(self, key: str, version: str, first: int, value: Folded[Any], unsaved: int) -> None:
+        """Hold `value`, which nobody changes from now on."""
+        if len(self._kept) >= _MOST:
+            self._kept.clear()
+        self._kept[key] = _Kept(version, first, value, unsaved)
 
 
 def fold(  # noqa: PLR0917 - a log, then what is made of it
@@ -65,24 +131,41 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
 
     Raises:
         Unsettled: the log could not be synced before its value was saved.
+        Ahead: see `Values.strict`.
     """
     key, first = f"fold/{stream}/{name}", first_kept(store, stream)
-    saved: Folded[S] | None = _saved(cache.load(key), version, first)
+    memory = cache if isinstance(cache, Values) else None
+    kept, behind = (memory.kept(key, version, first) if memory else None) or (None, 0)
+    saved: Folded[S] | None = kept or _saved(cache.load(key), version, first)
     # One read tells whether the log still holds the record that the value stands on, and what
     # has come since: most folds are asked again before anything has.
     batch = read_kept(store, stream, max(0, saved.seq - 1), _CHUNK) if saved else Batch((), 0)
     if saved and _holds(batch, saved.place):
-        folded, moved = _run(store, stream, saved, step, batch)
+        begin = _own(saved, batch) if kept else saved
     else:
+        if saved and memory and memory.strict and saved.seq > store.head(stream):
+            raise Ahead
         saved = None
         begin = Folded(initial(), max(first - 1, since() if since else 0), "")
         batch = read_kept(store, stream, begin.seq, _CHUNK)
-        folded, moved = _run(store, stream, begin, step, batch)
-    if (moved and saved is None) or moved >= SAVE_EVERY:
+    folded, moved = _run(store, stream, begin, step, batch)
+    unsaved = behind + moved
+    if (moved and saved is None) or unsaved >= SAVE_EVERY:
+        unsaved = 0
         store.sync(stream)
         said = {"version": version, "first": first, "seq": folded.seq, "crc": folded.crc}
         cache.save(key, json.dumps(said | {"state": folded.state}).encode())
+    if memory and (moved or not kept):
+        memory.keep(key, version, first, folded, unsaved)
     return folded
+
+
+def _own(kept: Folded[S], batch: Batch) -> Folded[S]:
+    """A value that may be stepped on: others hold the one in memory."""
+    if not batch.records or batch.records[-1].seq <= kept.seq:
+        return kept
+    state: Any = kept.state
+    return kept._replace(state=marshal.loads(marshal.dumps(state)))  # noqa: S302 - our own bytes
 
 
 def damaged(store: Store, cache: Cache, stream: str) -> int:

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 
     from fleet.bus import Bus
     from fleet.claims import Claims
-    from fleet.config.model import HomeConfig
-    from fleet.context import Sources
+    from fleet.config.model import Agent, HomeConfig
+    from fleet.context import Given, Sources, Take
     from fleet.controls import Controls
     from fleet.cursors import Cursors
+    from fleet.folds import Values
     from fleet.identity import Author
     from fleet.ports import Cache, Store
     from fleet.records import Guard
     from fleet.runs import Runs
     from fleet.schemas import Registry
+    from fleet.snapshots import Snapshot
     from fleet.status import Sources as StatusSources
     from fleet.stores.files import FilesStore
     from fleet.talk import Talk
@@ -50,9 +52,15 @@ class Fleet:
     @cached_property
     def cache(self) -> "Cache":
         """Derived files of this home."""
+        return self.values
+
+    @cached_property
+    def values(self) -> "Values":
+        """Its derived files, and what this process made of them."""
+        from fleet.folds import Values
         from fleet.stores.files.cache import FilesCache
 
-        return FilesCache(self.places.cache)
+        return Values(FilesCache(self.places.cache))
 
     @cached_property
     def config(self) -> "HomeConfig":
@@ -61,7 +69,7 @@ class Fleet:
 
         return open_config(self.root, self.cache, tolerant=not self._strict)
 
-    @property
+    @cached_property
     def store(self) -> "Store":
         """The store that fleet.yaml names."""
         return self._files
@@ -174,22 +182,38 @@ class Fleet:
             self.controls,
         )
 
-    def sources(self) -> "Sources":
-        """What a context is made of, the system's health as it is now."""
-        from fleet.context import Sources
+    def sources(self) -> "Take":
+        """What takes the sources of a context, as the home is at that moment."""
+        return self._take
+
+    def _take(
+        self, agent: "Agent", now: float | None, nonce: str | None, *, strict: bool
+    ) -> "Sources":
+        from fleet.context import Present
+        from fleet.snapshots import Snapshot
         from fleet.status import health
 
-        return Sources(
-            self.config,
-            self.store,
-            self.bus,
-            self.talk,
-            self.runs,
-            self.cursors,
-            self.claims,
-            self.schemas,
-            health(self.seen),
-        )
+        present = Present(self.config, self.cursors, self.claims, self.schemas, health(self.seen))
+        wall = self.store.now().wall if now is None else now
+        given = present.given(agent, wall, nonce)
+        snapshot = Snapshot(self.store, documents=given.documents(agent.id))
+        values = self.values.pinned() if strict else self.values
+        return self.sources_at(snapshot, values, given, self.config, self.places.prompts)
+
+    def sources_at(
+        self,
+        snapshot: "Snapshot",
+        values: "Values",
+        given: "Given",
+        config: "HomeConfig",
+        templates: "Path | Mapping[str, str]",
+    ) -> "Sources":
+        """What a context is made of when every part of it reads `snapshot`, and cannot write."""
+        from fleet.context import Sources
+
+        then = Fleet(self.root, env=self.env, as_agent=None, strict=False)
+        then.__dict__ |= {"store": snapshot, "cache": values, "config": config}
+        return Sources(config, snapshot, then.bus, then.talk, then.runs, given, templates)
 
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""

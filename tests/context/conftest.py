@@ -11,13 +11,15 @@ from fleet.bus import Bus
 from fleet.claims import Claims
 from fleet.config import load
 from fleet.config.model import Agent, ContextBudget
-from fleet.context import Context, Sources, build
+from fleet.context import Context, Present, Sources, build
 from fleet.cursors import Cursors
+from fleet.folds import Values
 from fleet.identity import SYSTEM
 from fleet.places import Places
 from fleet.records import Record, rfc3339
 from fleet.runs import Runs, Verdict
 from fleet.schemas import Registry
+from fleet.snapshots import Snapshot
 from fleet.stores.ram import RamCache, RamStore
 from fleet.talk import Talk
 from people import OPERATOR, in_run
@@ -32,7 +34,7 @@ class World:
         self.root = root
         self.clock = FakeClock()
         self.store = RamStore(self.clock)
-        cache = RamCache()
+        cache = self.values = Values(RamCache())
         self.config = load(root, cache)
         self.cursors = Cursors(self.store)
         self.schemas = registry = Registry(root, cache)
@@ -46,15 +48,24 @@ class World:
         """An agent of the home, with changes."""
         return self.config.agents[name]._replace(**changes)
 
-    def sources(self) -> Sources:
-        """Everything a context reads."""
-        parts = (self.store, self.bus, self.talk, self.runs, self.cursors, self.claims)
-        return Sources(self.config, *parts, self.schemas, health="ok")
+    def take(
+        self, agent: Agent, now: float | None, nonce: str | None, *, strict: bool = False
+    ) -> Sources:
+        """Everything a context reads, as `Fleet.sources` takes it."""
+        present = Present(self.config, self.cursors, self.claims, self.schemas, health="ok")
+        given = present.given(agent, self.clock.wall if now is None else now, nonce)
+        store, config = Snapshot(self.store, documents=given.documents(agent.id)), self.config
+        values = self.values.pinned() if strict else self.values
+        cursors = Cursors(store)
+        bus = Bus(store, values, config, self.schemas, cursors)
+        talk = Talk(store, values, config, cursors)
+        runs = Runs(store, values, Places(self.root))
+        return Sources(config, store, bus, talk, runs, given, self.root / "prompts")
 
     def build(self, agent: Agent | str = "outreach", **more: Any) -> Context:
         """A context with a known nonce."""
         who = self.agent(agent) if isinstance(agent, str) else agent
-        return build(self.sources(), who, **({"run": "run-0", "nonce": NONCE} | more))
+        return build(self.take, who, **({"run": "run-0", "nonce": NONCE} | more))
 
     def within(self, max_tokens: int, **sections: Any) -> Agent:
         """The agent outreach with another budget."""

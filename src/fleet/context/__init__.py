@@ -3,9 +3,22 @@
 It reads and never writes; delivering the text is the runner's.
 """
 
-from fleet.context.building import Context, build
+from fleet.context.building import Context, build, build_from
+from fleet.context.given import Given, Present, given_of
 from fleet.context.section import Section
-from fleet.context.sources import Sources, start_of
+from fleet.context.sources import Sources, Take, start_of
 from fleet.context.templates import RenderFailed
 
-__all__ = ["Context", "RenderFailed", "Section", "Sources", "build", "start_of"]
+__all__ = [
+    "Context",
+    "Given",
+    "Present",
+    "RenderFailed",
+    "Section",
+    "Sources",
+    "Take",
+    "build",
+    "build_from",
+    "given_of",
+    "start_of",
+]

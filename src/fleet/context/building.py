@@ -1,25 +1,29 @@
 """Builds the context of one run: sections within their budgets, the template, what it showed."""
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from hashlib import sha256
 from zoneinfo import ZoneInfo
 
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
-from fleet.context import awareness, channels, events, examples, how_to, you
+from fleet.context import awareness, channels, events, how_to, you
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
+from fleet.context.examples import Examples
 from fleet.context.section import BOUNDS, Built, Scene, Section, allot
-from fleet.context.sources import Facts, Sources, gather, make_durable
+from fleet.context.sources import Facts, Sources, Take, gather
 from fleet.context.templates import render
 from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
+from fleet.folds import Ahead
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
 ORDER = ("you", "awareness", "events", "channels", "how_to")
 LANES = (ADDRESSED, BROADCAST)
+TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
 AWARENESS = BOUNDS["awareness"].most or 0
 LATER = ("inbox", "memory", "metrics", "knowledge", "matches")  # names that print nothing yet
 
@@ -36,7 +40,8 @@ class Context:
         advance: where the lanes go if the run succeeds.
         hops: the most wakes behind any event that is shown.
         manifest: what the same bytes can be built from again; JSON values only. `facts` is what
-            the run's record takes, `heads` the number that each log had reached.
+            the run's record takes, `heads` and `crcs` the newest record of each log that was read.
+        templates: by name the text of each template that took part; the manifest has its sha256.
     """
 
     sections: tuple[Section, ...]
@@ -46,10 +51,11 @@ class Context:
     advance: Mapping[str, Place]
     hops: int
     manifest: Body
+    templates: Mapping[str, str]
 
 
 def build(
-    sources: Sources,
+    take: Take,
     agent: Agent,
     *,
     run: str,
@@ -57,10 +63,10 @@ def build(
     nonce: str | None = None,
     durable: bool = False,
 ) -> Context:
-    """The context of `agent`'s run `run`. Reads, and writes nothing.
+    """The context of `agent`'s run `run`, of one moment. Reads, and writes nothing.
 
     Args:
-        sources: what it is made of.
+        take: takes what it is made of.
         agent: who wakes.
         run: the run's id.
         now: epoch seconds; None asks the store's clock.
@@ -71,31 +77,39 @@ def build(
     Raises:
         RenderFailed: the template has a fault or reaches a limit.
     """
-    wall = sources.store.now().wall if now is None else now
-    facts = gather(sources, agent, wall)
-    moment = datetime.fromtimestamp(wall, ZoneInfo(sources.config.timezone))
-    scene = Scene(agent, run, moment, nonce or secrets.token_hex(4))
-    taught = examples.of_home(sources.config, agent, sources.schemas)
-    built = _sections(sources.config, scene, facts, taught)
-    variables = _variables(sources.config, scene, built)
-    rendered = render(sources.config.root / "prompts", agent.prompt, variables)
+    for _ in range(TRIES):
+        with suppress(Ahead):
+            return build_from(take(agent, now, nonce, strict=True), agent, run, durable=durable)
+    return build_from(take(agent, now, nonce, strict=False), agent, run, durable=durable)
+
+
+def build_from(sources: Sources, agent: Agent, run: str, *, durable: bool = False) -> Context:
+    """As `build`: a pure function of the logs up to their pins, what is given, and the config."""
+    given, config = sources.given, sources.config
+    facts = gather(sources, agent)
+    moment = datetime.fromtimestamp(given.now, ZoneInfo(config.timezone))
+    scene = Scene(agent, run, moment, given.nonce)
+    built = _sections(config, scene, facts, given.examples)
+    rendered = render(sources.templates, agent.prompt, _variables(config, scene, built))
     context_md, in_context = found(rendered.context)
     task, in_task = found(rendered.task)
     if durable:
-        make_durable(sources.store, facts)
+        sources.store.sync_all()
     seen = _Seen.of(in_context, in_task)
     advance = _advance(sources, agent, facts, seen)
     sections = tuple(built[name].section() for name in ORDER)
+    pins = sources.store.pins
     manifest: Body = {
         "run": run,
         "agent": agent.id,
-        "now": rfc3339(wall),
-        "nonce": scene.nonce,
-        "config": sources.config.version,
-        "templates": dict(rendered.templates),
-        "health": sources.health,
-        "heads": {stream: place.seq for stream, place in facts.heads.items()},
-        "crcs": {stream: place.crc for stream, place in facts.heads.items()},
+        "now": rfc3339(given.now),
+        "config": config.version,
+        "templates": {
+            name: sha256(text.encode()).hexdigest() for name, text in rendered.templates.items()
+        },
+        "heads": {stream: place.seq for stream, place in pins.items()},
+        "crcs": {stream: place.crc for stream, place in pins.items()},
+        "given": given.as_json(),
         "sections": [_costs(section) for section in sections],
         "facts": _record(facts, seen, advance),
     }
@@ -108,15 +122,14 @@ def build(
         advance=advance,
         hops=max((_hops(record) for record in _shown(facts, seen)), default=0),
         manifest=manifest,
+        templates=rendered.templates,
     )
 
 
 # Sections --------------------------------------------------------------------------------------
 
 
-def _sections(
-    config: HomeConfig, scene: Scene, facts: Facts, taught: examples.Examples
-) -> dict[str, Built]:
+def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) -> dict[str, Built]:
     """Every section within its share of the agent's tokens."""
     agent = scene.agent
     makers: dict[str, Callable[[int], Built]] = {

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from fleet.config.model import Agent, HomeConfig
 from fleet.context.awareness import World
 from fleet.context.channels import Told
 from fleet.context.events import Waiting
+from fleet.context.given import Given
 from fleet.context.section import MAX_EVENTS, MAX_MESSAGES
 from fleet.context.you import Past
 from fleet.cursors import ADDRESSED, BROADCAST, channel_lane, stream_of
@@ -15,94 +17,86 @@ from fleet.logs import place_at, place_before
 from fleet.ports import Store
 from fleet.records import Place, Record
 from fleet.runs import Run, Runs
+from fleet.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
-    from fleet.claims import Claim, Claims
-    from fleet.cursors import Cursors
-    from fleet.schemas import Registry
     from fleet.talk import Talk
 
-FLEETS_OWN = ("agent:", "run:", "cap:")  # claims that no agent took
 EVENTS = 50  # shown at most unless the agent's file says otherwise
 MESSAGES = 40  # of one channel, pinned ones besides
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What a context is made of; `health` is the word for the system's state."""
+    """What one context is made of: parts that all read one snapshot, and what no log tells.
+
+    Attributes:
+        config: the home's configuration.
+        store: the snapshot.
+        given: what no log tells.
+        templates: the folder with the operator's templates, or their texts by name.
+    """
 
     config: HomeConfig
-    store: Store
+    store: Snapshot
     bus: "Bus"
     talk: "Talk"
     runs: Runs
-    cursors: "Cursors"
-    claims: "Claims"
-    schemas: "Registry"
-    health: str = "ok"
+    given: Given
+    templates: Path | Mapping[str, str]
+
+
+class Take(Protocol):
+    """Takes the sources of one context: the logs as they stand when they are looked at."""
+
+    def __call__(
+        self, agent: Agent, now: float | None, nonce: str | None, *, strict: bool
+    ) -> Sources:
+        """The sources of `agent`'s context; `now` and `nonce` None are made.
+
+        With `strict`, reading them may raise `Ahead`: take them again.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that one context is made of, read once.
-
-    Attributes:
-        lanes: where each of the agent's lanes stands.
-        heads: the number up to which each log was there before it was read.
-    """
+    """Everything that one context is made of, read once; `lanes` is where each lane stands."""
 
     lanes: Mapping[str, Place]
-    heads: Mapping[str, Place]
     past: Past
     world: World
     waiting: Waiting
     told: tuple[Told, ...]
 
 
-def gather(sources: Sources, agent: Agent, wall: float) -> Facts:
-    """Read everything; `wall` is the moment in epoch seconds."""
-    heads = {name: _head(sources.store, name) for name in _streams(agent)}
-    lanes = _lanes(sources, agent, wall)
+def gather(sources: Sources, agent: Agent) -> Facts:
+    """Read everything."""
+    given = sources.given
+    lanes = _lanes(sources, agent)
     attempts = sources.runs.attempts(agent.id, lanes)
     limit = min(_items(agent, "events", EVENTS), MAX_EVENTS)
     pending = sources.bus.pending(agent.id, floor=lanes, limit=limit, attempts=attempts)
     return Facts(
         lanes=lanes,
-        heads=heads,
-        past=Past(sources.runs.last_ended(agent.id), _claims(sources.claims, agent.id)),
-        world=_world(sources, agent, wall),
+        past=Past(sources.runs.last_ended(agent.id), given.claims, given.more_claims),
+        world=_world(sources, agent),
         waiting=Waiting(pending, attempts),
         told=_told(sources, agent, lanes),
     )
 
 
-def make_durable(store: Store, facts: Facts) -> None:
-    """Sync every log that was read: a run must not act on what a power cut can take away."""
-    for name in facts.heads:
-        store.sync(name)
-
-
-def _streams(agent: Agent) -> list[str]:
-    others = (f"runs/{other}" for other in agent.collaborators)
-    channels = (channel_lane(channel) for channel in agent.channels)
-    return list(dict.fromkeys(["events", *channels, f"runs/{agent.id}", *others]))
-
-
-def _head(store: Store, stream: str) -> Place:
-    return place_at(store, stream, store.head(stream))
-
-
-def _lanes(sources: Sources, agent: Agent, wall: float) -> dict[str, Place]:
+def _lanes(sources: Sources, agent: Agent) -> dict[str, Place]:
     """Where the lanes stand; one that has not begun stands where it will."""
     wanted = [ADDRESSED, BROADCAST, *map(channel_lane, agent.channels)]
     brought = sources.runs.last_ok_advance(agent.id)
     lanes = sources.bus.lanes(agent.id, brought)
-    begun = sources.cursors.get(agent.id).keys() | brought.keys()
+    begun = sources.given.lanes.keys() | brought.keys()
     return {
         lane: lanes[lane]
         if lane in begun and lane in lanes
-        else start_of(sources.store, agent, stream_of(lane), wall)
+        else start_of(sources.store, agent, stream_of(lane), sources.given.now)
         for lane in wanted
     }
 
@@ -112,7 +106,7 @@ def start_of(store: Store, agent: Agent, stream: str, wall: float) -> Place:
     if agent.start == "all":
         return Place(0)
     if isinstance(agent.start, str):
-        return _head(store, stream)
+        return place_at(store, stream, store.head(stream))
     return place_before(store, stream, wall - agent.start)
 
 
@@ -121,19 +115,14 @@ def _items(agent: Agent, section: str, default: int) -> int:
     return bounds.max_items if bounds and bounds.max_items is not None else default
 
 
-def _claims(claims: "Claims", agent: str) -> "tuple[Claim, ...]":
-    held = [claim for claim in claims.live() if claim.holder == agent]
-    own = [claim for claim in held if not claim.key.startswith(FLEETS_OWN)]
-    return tuple(sorted(own, key=lambda claim: claim.key))
-
-
-def _world(sources: Sources, agent: Agent, wall: float) -> World:
+def _world(sources: Sources, agent: Agent) -> World:
+    now = sources.given.now
     counted = tuple(
-        (vital.label, sources.bus.count_since(vital.count, wall - vital.window))
+        (vital.label, sources.bus.count_since(vital.count, now - vital.window))
         for vital in sources.config.vitals
     )
     return World(
-        health=sources.health,
+        health=sources.given.health,
         vitals=counted,
         collaborators={other: _newest(sources.runs, other) for other in agent.collaborators},
         recent=_recent(sources.bus, agent),

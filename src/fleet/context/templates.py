@@ -5,7 +5,6 @@ A template is the operator's own, so the limits guard against mistakes: a loop w
 text, a misspelt name. They hold for time, for memory and for output.
 """
 
-import hashlib
 import re
 import resource
 import sys
@@ -43,7 +42,7 @@ class RenderFailed(EndedBadly):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Both blocks with their marks, and the sha256 of each template file that took part."""
+    """Both blocks with their marks, and by name the text of each template that took part."""
 
     context: str
     task: str
@@ -76,6 +75,23 @@ VARIABLES = (
 
 def _with_hint(what: str, name: str, known: "tuple[str, ...] | list[str]") -> str:
     return f"{what}, {suggest(name, known) or 'there are ' + ', '.join(known)}"
+
+
+class _Texts(BaseLoader):
+    """Serves texts of another day, by name."""
+
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self.sources = dict(sources)
+
+    def get_source(
+        self,
+        environment: Environment,  # noqa: ARG002 - jinja's signature
+        template: str,
+    ) -> tuple[str, str | None, Callable[[], bool]]:
+        """The text of `template`; it never changes."""
+        if template not in self.sources:
+            raise TemplateNotFound(template)
+        return self.sources[template], None, lambda: True
 
 
 class _Folder(BaseLoader):
@@ -124,11 +140,11 @@ class _Sandbox(ImmutableSandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**"})
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = _Folder(folder)
+    def __init__(self, files: _Folder | _Texts) -> None:
+        self.files = files
         self.used: set[str] = set()
         super().__init__(
-            loader=self.folder,
+            loader=files,
             undefined=_Missing,
             autoescape=False,  # prompts are no HTML; data is made harmless before
             keep_trailing_newline=True,
@@ -185,11 +201,13 @@ _sandboxes: dict[Path, _Sandbox] = {}  # compiled templates stay warm in a proce
 _lock = Lock()
 
 
-def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered:
-    """Both blocks of template `name` in `folder`.
+def render(
+    templates: Path | Mapping[str, str], name: str, variables: Mapping[str, object]
+) -> Rendered:
+    """Both blocks of template `name`.
 
     Args:
-        folder: the home's prompts/.
+        templates: the home's prompts/, or texts by name.
         name: the file's name there.
         variables: `VARIABLES` and their values, harmless already.
 
@@ -197,7 +215,7 @@ def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered
         RenderFailed: no such template, bad syntax, an unknown name, a missing block, a limit.
     """
     with _lock:
-        sandbox = _sandboxes.setdefault(folder, _Sandbox(folder))
+        sandbox = _sandbox(templates)
         sandbox.used.clear()
         try:
             with _limits():  # compiling computes constants
@@ -217,10 +235,17 @@ def render(folder: Path, name: str, variables: Mapping[str, object]) -> Rendered
         ) as error:  # whatever an expression may raise
             raise _failed(name, error, str(error)) from error
         parts = _blocks(name, text)
-        sources = {used: sandbox.folder.sources[used] for used in sorted(sandbox.used)}
-    hashes = {used: hashlib.sha256(text.encode()).hexdigest() for used, text in sources.items()}
+        sources = {used: sandbox.files.sources[used] for used in sorted(sandbox.used)}
     own = {path for source in sources.values() for path in _own_paths(source)}
-    return Rendered(_disarmed(parts["context"], own), _disarmed(parts["task"], own), hashes)
+    return Rendered(_disarmed(parts["context"], own), _disarmed(parts["task"], own), sources)
+
+
+def _sandbox(templates: Path | Mapping[str, str]) -> _Sandbox:
+    if not isinstance(templates, Path):
+        return _Sandbox(_Texts(templates))
+    if templates not in _sandboxes:
+        _sandboxes[templates] = _Sandbox(_Folder(templates))
+    return _sandboxes[templates]
 
 
 def _own_paths(source: str) -> list[str]:

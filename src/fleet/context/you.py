@@ -14,15 +14,18 @@ if TYPE_CHECKING:
 NAME = "you"
 HEADER = "what you reported in your last run, and claims that you still hold"
 LIMITS = (1200, 400, 120, 0)  # characters of report and plan, tried until everything fits
-CLAIMS = 20  # shown at most
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What is left of earlier runs: the newest one that ended, and claims kept beyond it."""
+    """What is left of earlier runs: the newest one that ended, and claims kept beyond it.
+
+    `claims` are those that may be told, `more` counts the others.
+    """
 
     last: Run | None
     claims: tuple["Claim", ...]
+    more: int = 0
 
 
 def build(scene: Scene, past: Past, budget: int) -> Built:
@@ -34,13 +37,13 @@ def build(scene: Scene, past: Past, budget: int) -> Built:
     else:
         top.append(_outcome(scene, past.last))
     for limit in LIMITS:
-        lines = _said(scene, past.last, limit) + _held(scene, past.claims, CLAIMS if limit else 0)
+        lines = _said(scene, past.last, limit) + _held(scene, past, told=bool(limit))
         text = "\n".join([*top, *([scene.fenced(HEADER, lines)] if lines else [])])
         if cost(text) <= budget:
             break
-    shown = len(past.claims[:CLAIMS]) if limit else 0
-    items = tuple(_item(scene, claim) for claim in past.claims[:shown])
-    return Built(NAME, text, items, len(past.claims) - shown)
+    shown = past.claims if limit else ()
+    items = tuple(_item(scene, claim) for claim in shown)
+    return Built(NAME, text, items, len(past.claims) + past.more - len(shown))
 
 
 def _outcome(scene: Scene, run: Run) -> str:
@@ -58,13 +61,14 @@ def _said(scene: Scene, run: Run | None, limit: int) -> list[str]:
     return [f"{name}: {scene.body(clip(text, limit))}" for name, text in told if text]
 
 
-def _held(scene: Scene, claims: tuple["Claim", ...], limit: int) -> list[str]:
+def _held(scene: Scene, past: Past, *, told: bool) -> list[str]:
     lines = [
         f"You hold {scene.line(claim.key)} until {scene.local(claim.expires)}"
         + (f": {scene.line(clip(claim.note, 100))}" if claim.note else "")
-        for claim in claims[:limit]
+        for claim in past.claims
+        if told
     ]
-    left = len(claims) - len(lines)
+    left = len(past.claims) + past.more - len(lines)
     return [*lines, *([f"{left} more claims: fleet claims"] if left else [])]
 
 
