@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fleet.cursors import Cursors
     from fleet.folds import Values
     from fleet.identity import Author
+    from fleet.metrics import Metrics
     from fleet.ports import Cache, Store
     from fleet.records import Guard
     from fleet.runs import Runs
@@ -141,6 +142,13 @@ class Fleet:
         return Talk(self.store, self.cache, self.config, self.cursors)
 
     @cached_property
+    def metrics(self) -> "Metrics":
+        """Numbers of what agents made."""
+        from fleet.metrics import Metrics
+
+        return Metrics(self.store, self.cache)
+
+    @cached_property
     def runs(self) -> "Runs":
         """Runs and their reports."""
         from fleet.runs import Runs
@@ -213,7 +221,8 @@ class Fleet:
 
         then = Fleet(self.root, env=self.env, as_agent=None, strict=False)
         then.__dict__ |= {"store": snapshot, "cache": values, "config": config}
-        return Sources(config, snapshot, then.bus, then.talk, then.runs, given, templates)
+        parts = (then.bus, then.talk, then.runs, then.metrics)
+        return Sources(config, snapshot, *parts, given, templates)
 
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""

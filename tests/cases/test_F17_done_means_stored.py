@@ -17,6 +17,7 @@ WRITES = {
     "pin": call("pin", "strategy#1"),
     "unpin": call("unpin", "strategy#1"),
     "emit": call("emit", "pricing-change", "competitor=x", "newPrice=1"),
+    "metric": call("metric", "record", "draft-1", "views", "3"),
     "claim": call("claim", "lead:x"),
     "renew": call("renew", "lead:x", "--ttl", "2h"),
     "release": call("release", "lead:x"),
@@ -28,6 +29,7 @@ WRITES = {
 READS = {
     "read": call("read", "strategy", "--json"),
     "events": call("events", "--json"),
+    "metric": call("metric", "show", "--json"),
     "claims": call("claims", "--history", "lead:x", "--json"),
     "status": call("status", "--json"),
     "runs": call("runs", "--json"),

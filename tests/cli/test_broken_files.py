@@ -20,6 +20,7 @@ ARGUMENTS = {
     "emit": ["pricing-change", "competitor=a", "newPrice=b"], "ack": ["events#1"],
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
+    "metric": ["show"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor"}
 

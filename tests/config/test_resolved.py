@@ -67,6 +67,7 @@ interests: [reply-received]
 channels: [strategy]
 start: now
 metrics: "yes"
+metrics_after: 1d
 knowledge: propose
 mode: shadow
 context: {max_tokens: 5000, sections: {events: {max_items: 50}, memory: {max_tokens: 1200}}}
@@ -138,6 +139,7 @@ def test_every_field_of_an_agent_arrives(home, write) -> None:
         channels=("strategy",),
         start="now",
         metrics=True,
+        metrics_after=86400.0,
         knowledge="propose",
         mode="shadow",
         context=shapes.ContextBudget(

@@ -15,6 +15,7 @@ from fleet.context import Context, Present, Sources, build
 from fleet.cursors import Cursors
 from fleet.folds import Values
 from fleet.identity import SYSTEM
+from fleet.metrics import Metrics
 from fleet.places import Places
 from fleet.records import Record, rfc3339
 from fleet.runs import Runs, Verdict
@@ -42,6 +43,7 @@ class World:
         self.talk = Talk(self.store, cache, self.config, self.cursors)
         self.runs = Runs(self.store, cache, Places(root))
         self.claims = Claims(self.store)
+        self.metrics = Metrics(self.store, cache)
         self.count = 0
 
     def agent(self, name: str = "outreach", **changes: Any) -> Agent:
@@ -60,7 +62,8 @@ class World:
         bus = Bus(store, values, config, self.schemas, cursors)
         talk = Talk(store, values, config, cursors)
         runs = Runs(store, values, Places(self.root))
-        return Sources(config, store, bus, talk, runs, given, self.root / "prompts")
+        parts = (bus, talk, runs, Metrics(store, values))
+        return Sources(config, store, *parts, given, self.root / "prompts")
 
     def build(self, agent: Agent | str = "outreach", **more: Any) -> Context:
         """A context with a known nonce."""

@@ -31,6 +31,7 @@ READS = (
     "runs --json",
     "runs worker --json",
     "logs worker",
+    "metric show --json",
     "check --json",
     "verify --json",
     "whoami --json",
@@ -47,6 +48,7 @@ def home(scripted: Scripted) -> Scripted:
         fleet.bus.emit(fleet.author, "note", {"n": str(n)}, to="worker" if n % 9 == 0 else None)
         fleet.talk.post(fleet.author, "strategy", str(n), reply_to="strategy#3" if n == 9 else None)
         fleet.claims.take(fleet.author, f"lead:{n % 8}")
+        fleet.metrics.record(fleet.author, f"draft-{n % 7}", "views", n)
     fleet.talk.react(fleet.author, "strategy#2", "agree")
     fleet.talk.pin(fleet.author, "strategy#4")
     for _ in range(2):

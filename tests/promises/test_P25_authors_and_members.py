@@ -82,6 +82,7 @@ WORDS = {
     "post": ["strategy", "hi"], "reply": ["strategy#1", "hi"], "react": ["strategy#1", "agree"],
     "pin": ["strategy#1"], "unpin": ["strategy#1"], "emit": ["note", "n=1"], "claim": ["k"],
     "renew": ["k"], "release": ["k"], "report": ["did it"], "ack": ["events#1"],
+    "metric": ["record", "draft-1", "views", "3"],
 }  # fmt: skip
 
 
@@ -99,7 +100,7 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     assert {one.code for one in done} == {0}, done
     (run,) = home.runs()
     store = home.fleet.store
-    streams = ("channels/strategy", "claims-log", "runs/worker", "events")
+    streams = ("channels/strategy", "claims-log", "runs/worker", "events", "metrics")
     records = [r for s in streams for r in store.read(s, 0, 99).records]
     written = [r.body for r in records if r.body.get("op") not in {"started", "ended"}]
     mine = [body for body in written if body.get("from_agent") != "operator"]

@@ -34,6 +34,12 @@ BY_NAME: dict[str, list[list[str]]] = {
     "events": [["--for", "NAME"], ["--type", "NAME"], ["--after", "NAME"]],
     "ack": [["NAME"]],
     "schema": [["show", "NAME"]],
+    "metric": [
+        ["record", "NAME", "views", "1"],
+        ["record", "x", "NAME", "1"],
+        ["show", "NAME"],
+        ["show", "--agent", "NAME", "--name", "NAME"],
+    ],
     "claim": [["NAME"]],
     "renew": [["NAME"]],
     "release": [["NAME"]],
@@ -91,7 +97,7 @@ def test_no_name_leads_out_of_its_folder(home: Path, tmp_path: Path) -> None:
     assert bugs == []
     after = tree(tmp_path)
     changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
-    known = {"events", "channels", "claims", "claims-log", "locks", "cache", "alerts"}
+    known = {"events", "channels", "claims", "claims-log", "locks", "cache", "alerts", "metrics"}
     folders = {Path(name).parts[:3] for name in changed}
     assert folders <= {("home", "state", folder) for folder in known}
     for folder in ("channels", "cursors", "control", "run", "schedule"):

@@ -48,13 +48,15 @@ WRITES: list[Call] = [
     call("reply", "strategy#1", CLEAN),
     call("emit", "note", "--data", json.dumps({"n": HOSTILE, HOSTILE: {HOSTILE: [HOSTILE]}})),
     call("emit", "note", f"n={CLEAN}", "--to", "reader", "--id", "K\x1b[2J\u202e"),
+    call("metric", "record", "@/etc/passwd [/red]", "views", "1", "--id", "K\x1b[2J"),
     call("claim", "lead:x", "--keep", "1h", "--note", "@/etc/passwd [/red] /clear"),
     call("report", CLEAN, "--next", CLEAN),
 ]
 READS: list[list[str]] = [
     ["read", "strategy"], ["read", "strategy", "--thread", "strategy#1"], ["events"],
     ["events", "--for", "reader"], ["claims"], ["claims", "--history", "lead:x"], ["channels"],
-    ["schema", "list"], ["schema", "show", "note"], ["whoami"], ["status"], ["runs"],
+    ["schema", "list"], ["schema", "show", "note"], ["metric", "show"], ["whoami"], ["status"],
+    ["runs"],
     ["runs", "writer"], ["logs", "writer"], ["context", "reader"],
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
     ["check"], ["verify"], ["doctor"],

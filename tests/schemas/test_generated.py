@@ -92,7 +92,7 @@ schemas = st.recursive(leaves, _nested, max_leaves=6)
 def generated(schema: dict[str, object], draft: int) -> Entry:
     """The entry of `schema`, compiled as the registry does; without code where it is left."""
     code = code_of("t", schema, draft=draft, applied=DRAFTS[draft].VALIDATORS)
-    return Entry((0, 0, 0, 0), False, EventType("t", "", (), {}, None, None, ""), code)
+    return Entry((0, 0, 0, 0), False, EventType("t", "", (), {}, None, None, None, ""), code)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])

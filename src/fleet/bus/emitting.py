@@ -70,6 +70,9 @@ class Emitter:
         }
         if author.by is not None:
             body["by"] = author.by
+        subject = self._schemas.subject(type_name, payload)
+        if subject is not None:
+            body["subject"] = subject
         if not has_key(self._store, STREAM, key):  # a repeated event was let in already
             self._check_chain(author, cause, hops)
             self._check_count(author)

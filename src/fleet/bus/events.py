@@ -45,6 +45,7 @@ def event_json(record: Record, retracted: str | None = None) -> Body:
         "payload": body.get("payload"),
         "cause": body.get("cause"),
         "hops": body.get("hops"),
+        "subject": body.get("subject"),
         "retracted": retracted,
     }
 

@@ -30,6 +30,7 @@ COMMANDS = {
     "emit": Entry("bus", FACTS, "Append a fact that others act on"),
     "events": Entry("bus", FACTS, "Facts, newest last"),
     "ack": Entry("bus", FACTS, "Consume only these events if this run succeeds"),
+    "metric": Entry("metric", FACTS, "Numbers of what was made: record, show"),
     "schema": Entry("schema", FACTS, "Types of events and their fields: list, show TYPE"),
     "claim": Entry("claims", CLAIMS, "Take the exclusive right to a key"),
     "renew": Entry("claims", CLAIMS, "Hold it longer"),
@@ -83,7 +84,7 @@ LATER = {
         (
             "agents", "alerts", "backup", "capability", "dash", "deadletters", "diff",
             "explain", "forecast", "graph", "hooks", "import", "install-service", "know", "map",
-            "mcp", "mesh", "metric", "migrate", "query", "recap", "replay", "restore", "retract",
+            "mcp", "mesh", "migrate", "query", "recap", "replay", "restore", "retract",
             "seen", "shadow", "timeline", "trim",
         ),
         "",

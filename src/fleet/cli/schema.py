@@ -58,4 +58,6 @@ def show_command(session: Session, *, event_type: str, as_json: bool) -> None:
         say(f"  emitting takes the claim {kind.x_claim}")
     if kind.x_to:
         say(f"  it goes to the agent named by {kind.x_to}")
+    if kind.x_subject:
+        say(f"  it announces {kind.x_subject}: fleet metric record takes numbers for it")
     say(line("emit", kind.name, *(f"{name}=..." for name in kind.required)))

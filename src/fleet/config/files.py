@@ -189,6 +189,7 @@ class AgentFile(Part):
     channels: Names | None = None
     start: Start | None = None
     metrics: Bool | None = None
+    metrics_after: Span | None = None
     knowledge: Annotated[str, one_of("read", "propose", "write")] | None = None
     mode: Annotated[str, one_of("live", "shadow")] | None = None
     context: ContextFile | None = None

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
-from fleet.context import awareness, channels, events, how_to, you
+from fleet.context import awareness, channels, events, how_to, metrics, you
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
 from fleet.context.examples import Examples
 from fleet.context.section import BOUNDS, Built, Scene, Section, allot
@@ -21,11 +21,11 @@ from fleet.folds import Ahead
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
-ORDER = ("you", "awareness", "events", "channels", "how_to")
+ORDER = ("you", "awareness", "events", "channels", "metrics", "how_to")
 LANES = (ADDRESSED, BROADCAST)
 TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
 AWARENESS = BOUNDS["awareness"].most or 0
-LATER = ("inbox", "memory", "metrics", "knowledge", "matches")  # names that print nothing yet
+LATER = ("inbox", "memory", "knowledge", "matches")  # names that print nothing yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +136,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
         "you": lambda budget: you.build(scene, facts.past, budget),
         "events": lambda budget: events.build(scene, facts.waiting, budget),
         "channels": channels.maker(scene, facts.told),
+        "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
         "how_to": lambda budget: how_to.build(
             agent.id, agent.interests, config.types, budget, taught
         ),

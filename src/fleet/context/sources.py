@@ -21,6 +21,7 @@ from fleet.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
+    from fleet.metrics import Digest, Metrics
     from fleet.talk import Talk
 
 EVENTS = 50  # shown at most unless the agent's file says otherwise
@@ -43,6 +44,7 @@ class Sources:
     bus: "Bus"
     talk: "Talk"
     runs: Runs
+    metrics: "Metrics"
     given: Given
     templates: Path | Mapping[str, str]
 
@@ -62,13 +64,19 @@ class Take(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything that one context is made of, read once; `lanes` is where each lane stands."""
+    """Everything that one context is made of, read once.
+
+    Attributes:
+        lanes: where each lane stands.
+        outcomes: None for an agent without the section `metrics`.
+    """
 
     lanes: Mapping[str, Place]
     past: Past
     world: World
     waiting: Waiting
     told: tuple[Told, ...]
+    outcomes: "Digest | None"
 
 
 def gather(sources: Sources, agent: Agent) -> Facts:
@@ -84,6 +92,9 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         world=_world(sources, agent),
         waiting=Waiting(pending, attempts),
         told=_told(sources, agent, lanes),
+        outcomes=sources.metrics.digest(agent.id, given.now, agent.metrics_after)
+        if agent.metrics
+        else None,
     )
 
 

@@ -13,7 +13,6 @@ AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
     "budget.per_day": lambda agent: agent.budget.per_day,
     "budget.tokens_per_day": lambda agent: agent.budget.tokens_per_day,
     "rerun_if_lost": lambda agent: agent.rerun_if_lost,
-    "metrics": lambda agent: agent.metrics,
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }

@@ -88,6 +88,7 @@ def _remarks(name: str, schema: dict[str, object]) -> Iterator[_Remark]:
     if not faults:
         yield from _claim_remarks(schema)
         yield from _to_remarks(schema)
+        yield from _subject_remarks(schema)
 
 
 def _claim_remarks(schema: dict[str, object]) -> Iterator[_Remark]:
@@ -111,6 +112,16 @@ def _to_remarks(schema: dict[str, object]) -> Iterator[_Remark]:
         yield ("error", "x-to", "x-to names no field", 'write it like "{assignedTo}"')
         return
     yield from _field_remarks(schema, "x-to", template)
+
+
+def _subject_remarks(schema: dict[str, object]) -> Iterator[_Remark]:
+    template = schema.get("x-subject")
+    if template is None:
+        return
+    if not isinstance(template, str) or "{" not in template:
+        yield ("error", "x-subject", "x-subject names no field", 'write it like "{draftId}"')
+        return
+    yield from _field_remarks(schema, "x-subject", template)
 
 
 def _field_remarks(schema: dict[str, object], word: str, template: str) -> Iterator[_Remark]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fleet import __version__
 from fleet.schemas.files import Print
 
-MARK = f"fleet-type 2 {__version__} {sys.implementation.cache_tag} {sys.hexversion}\n".encode()
+MARK = f"fleet-type 3 {__version__} {sys.implementation.cache_tag} {sys.hexversion}\n".encode()
 
 
 class Misfit(Exception):
@@ -36,6 +36,7 @@ class EventType(NamedTuple):
         properties: field → its JSON type, several joined by `|`, "" when it may be anything.
         x_claim: template of the claim that emitting needs, like `lead:{email}`, or None.
         x_to: template of the agent it is addressed to, like `{assignedTo}`, or None.
+        x_subject: template of what it announces, like `{draftId}`, or None.
         text: the file's own text.
         warning: "" or one line: the file is broken now and this is its last good form.
     """
@@ -46,6 +47,7 @@ class EventType(NamedTuple):
     properties: dict[str, str]
     x_claim: str | None
     x_to: str | None
+    x_subject: str | None
     text: str
     warning: str = ""
 
@@ -90,7 +92,7 @@ def encode(entry: Entry) -> bytes:
     """The bytes that `decode` understands."""
     kind = entry.type
     fields = (kind.name, kind.description, kind.required, kind.properties)
-    more = (kind.x_claim, kind.x_to, kind.text)
+    more = (kind.x_claim, kind.x_to, kind.x_subject, kind.text)
     parts: Any = (entry.seen, entry.young, fields + more, entry.code)
     return MARK + marshal.dumps(parts)
 

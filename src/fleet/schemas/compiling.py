@@ -35,6 +35,7 @@ def _type(name: str, schema: dict[str, object], text: str) -> EventType:
         else {},
         x_claim=_text(schema.get("x-claim")),
         x_to=_text(schema.get("x-to")),
+        x_subject=_text(schema.get("x-subject")),
         text=text,
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from fleet.errors import BadHome, Finding, Rejected, Unknown
 from fleet.places import safe_name
 from fleet.ports import Cache
-from fleet.records import Body
+from fleet.records import MAX_KEY, Body
 from fleet.schemas import files
 from fleet.schemas.compiled import Entry, EventType, decode, encode
 
@@ -77,6 +77,26 @@ class Registry:
         if not isinstance(found, str) or not found:
             raise Rejected(f"{field}: {found!r} is no agent's name", f"give {field}=AGENT")
         return found
+
+    def subject(self, name: str, payload: Body) -> str | None:
+        """What the event announces: later measurements may be of it. None for nothing.
+
+        An event that leaves out a field of `x-subject` announces nothing.
+
+        Raises:
+            Rejected: the name is too long to be measured by. Otherwise as `get`.
+        """
+        template = self.get(name).x_subject
+        if not template:
+            return None
+        from fleet.schemas.templates import fields_of, fill
+
+        if any(payload.get(field) in {None, ""} for field in fields_of(template)):
+            return None
+        subject = fill(template, payload)
+        if len(subject.encode()) > MAX_KEY:
+            raise Rejected(f"x-subject: over {MAX_KEY} bytes: '{template}'", "shorten the field")
+        return subject
 
     def coerce(self, name: str, texts: Mapping[str, str]) -> Body:
         """A payload from KEY=VALUE words: text stays text unless the schema says otherwise.

@@ -1,4 +1,4 @@
-"""The two templates a schema may hold, `x-claim` and `x-to`: text with `{field}` in it.
+"""The templates a schema may hold, `x-claim`, `x-to` and `x-subject`: text with `{field}` in it.
 
 Nothing but the names of payload fields may stand in the braces; nothing is evaluated.
 """
