@@ -33,6 +33,7 @@ def test_an_event_is_stored_as_said(rig: Rig) -> None:
         "cause": "events#1",
         "hops": 1,
         "subject": None,
+        "retracted": None,
     }
     assert first.body["by"] == OPERATOR.by
     assert second.body["run"] == "outreach-r1"

@@ -19,6 +19,7 @@ FORMS = [
     "fleet claim lead:sarah@acme.com",
     "fleet release lead:sarah@acme.com",
     "fleet emit reply-received email=sarah@acme.com classification=interested",
+    "fleet metric record draft-17 views 1200",
     "fleet reply competitive-intel#412 'Yes, drafting it'",
     "fleet react competitive-intel#412 agree",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",

@@ -21,17 +21,20 @@ class Examples(NamedTuple):
         emit: a whole command.
         channel: one that the agent may post in.
         post: a message there.
+        metric: a whole command, for those who are told how what they made did.
     """
 
     emit: str = ""
     channel: str = ""
     post: str = ""
+    metric: str = ""
 
 
 GROWTH = Examples(
     "fleet emit reply-received email=sarah@acme.com classification=interested",
     "competitive-intel",
     "Cursor cut Pro to $20 (pricing page). content-engine: worth a comparison?",
+    "fleet metric record draft-17 views 1200",
 )
 """Those of the growth fleet, for every home that has what they name."""
 
@@ -47,7 +50,7 @@ def of_home(config: HomeConfig, agent: Agent, schemas: Registry) -> Examples:
     emit = next(filter(None, (_emit(schemas, name) for name in types[:TRIED])), "")
     if types and not emit:
         emit = f"fleet schema show {types[0]} says how one is emitted"
-    return Examples(emit, channel, post)
+    return Examples(emit, channel, post, GROWTH.metric if agent.metrics else "")
 
 
 def _channel(config: HomeConfig, agent: Agent) -> str:
