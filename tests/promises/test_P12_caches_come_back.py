@@ -144,7 +144,20 @@ def _remove_until(home: Scripted, over: threading.Event) -> None:
 def test_every_reading_command_is_compared() -> None:
     """No command that only reads is missing in the list above, but those with no answer to hold."""
     writes = {"post", "reply", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release"}
-    acts = {"report", "init", "demo", "up", "stop", "run", "pause", "resume", "halt", "skip"}
+    acts = {
+        "agent",
+        "channel",
+        "report",
+        "init",
+        "demo",
+        "up",
+        "stop",
+        "run",
+        "pause",
+        "resume",
+        "halt",
+        "skip",
+    }
     of_the_machine = {"doctor", "version", "reindex"}
     built_above = {"context"}
     compared = {word for line in READS for word in line.split() if word in COMMANDS}
