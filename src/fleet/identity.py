@@ -35,6 +35,7 @@ class Author(NamedTuple):
         hops: how many wakes lie between a person's or a schedule's deed and this run.
         cause: the reference that woke this run, or None.
         until: when the run's token ends, None outside of a run.
+        shadow: what it writes to others waits for a person.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Author(NamedTuple):
     hops: int = 0
     cause: str | None = None
     until: Instant | None = None
+    shadow: bool = False
 
 
 SYSTEM: Final = Author("system", None, "", agent=False)
@@ -103,6 +105,8 @@ def issue_token(  # noqa: PLR0917 - what a token says, in the order of its docum
     lifetime_s: float,
     hops: int,
     cause: str | None = None,
+    *,
+    shadow: bool = False,
 ) -> str:
     """A token for `run`, valid for `lifetime_s` seconds or until `end_token`; only its hash stays.
 
@@ -120,6 +124,7 @@ def issue_token(  # noqa: PLR0917 - what a token says, in the order of its docum
         "until_uptime": now.uptime + lifetime_s,
         "hops": hops,
         "cause": cause,
+        "shadow": shadow,
         "ended": None,
     }
     _, version = store.get(_document(run))
@@ -209,6 +214,7 @@ def _of_token(store: Store, token: str) -> Author:
         hops=hops if isinstance(hops, int) else 0,
         cause=str(cause) if cause else None,
         until=until,
+        shadow=bool(body.get("shadow")),
     )
 
 

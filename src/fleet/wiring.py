@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet.errors import BadHome
+from fleet.identity import TOKEN_VARIABLE
 from fleet.places import Places
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from fleet.records import Guard
     from fleet.runs import Runs
     from fleet.schemas import Registry
+    from fleet.shadow import Shadow
     from fleet.snapshots import Snapshot
     from fleet.status import Sources as StatusSources
     from fleet.stores.files import FilesStore
@@ -72,7 +74,11 @@ class Fleet:
 
     @cached_property
     def store(self) -> "Store":
-        """The store that fleet.yaml names."""
+        """The store that fleet.yaml names; to a shadow run its shared logs are staged."""
+        if TOKEN_VARIABLE in self.env and self.author.shadow:
+            from fleet.shadow import Staged
+
+            return Staged(self._files, self.author.name, str(self.author.run))
         return self._files
 
     @cached_property
@@ -92,7 +98,7 @@ class Fleet:
         from fleet.identity import resolve
 
         return resolve(
-            self.store, self.env, as_agent=self._as_agent, known_agents=self.config.agents
+            self._files, self.env, as_agent=self._as_agent, known_agents=self.config.agents
         )
 
     @cached_property
@@ -147,6 +153,13 @@ class Fleet:
         from fleet.metrics import Metrics
 
         return Metrics(self.store, self.cache)
+
+    @cached_property
+    def shadow(self) -> "Shadow":
+        """What shadow runs staged."""
+        from fleet.shadow import Shadow
+
+        return Shadow(self.store)
 
     @cached_property
     def runs(self) -> "Runs":

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"],
+    "shadow": ["list"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor"}
 

@@ -17,7 +17,16 @@ from fleet.identity import issue_token
 from fleet.records import Body, Draft
 from fleet.wiring import open_fleet
 
-NOT_HERE = {"init", "demo", "up", "stop", "run", "doctor", "logs"}  # they start or need more
+NOT_HERE = {
+    "init",
+    "demo",
+    "up",
+    "stop",
+    "run",
+    "doctor",
+    "logs",
+    "shadow",
+}  # they start or need more
 RUN = "019b2e00-0000-7000-8000-000000000001"
 TASK = (
     '{"taskId": "17", "title": "x", "assignedTo": "outreach", "createdBy": "orchestrator",'

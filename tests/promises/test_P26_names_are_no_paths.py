@@ -52,6 +52,7 @@ BY_NAME: dict[str, list[list[str]]] = {
     "logs": [["NAME"], ["NAME~1"]],
     "context": [["NAME"]],
     "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
+    "shadow": [["list", "NAME"], ["accept", "NAME"], ["drop", "NAME"]],
     "agent": [
         ["new", "NAME", "description=x"],
         ["set", "NAME", "model=x"],

@@ -59,7 +59,7 @@ READS: list[list[str]] = [
     ["runs"],
     ["runs", "writer"], ["logs", "writer"], ["context", "reader"],
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
-    ["check"], ["verify"], ["doctor"],
+    ["check"], ["verify"], ["doctor"], ["shadow", "list"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release", "report",

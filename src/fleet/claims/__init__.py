@@ -70,6 +70,8 @@ class Claims:
     ) -> Claim:
         """Hold `key`: in a run until its end, outside of one for 30 minutes.
 
+        A shadow run holds it for real, and never beyond its end: it may do nothing that lasts.
+
         Taking what one holds already keeps its token and never shortens it; what is held for a
         command, nobody else takes, also not the same holder.
 
@@ -92,6 +94,8 @@ class Claims:
         check_key(author, key)
         check_note(note)
         check_durations(ttl=ttl, keep=keep, once=once, wait=wait)
+        if author.shadow:
+            keep = None
         until = time.monotonic() + wait
         command = this_process() if for_command else None
         while True:
@@ -157,7 +161,7 @@ class Claims:
             running = body.get("command")
             own = running == this_process() if for_command else not is_waited_for(running)
             if body["holder"] == author.name and own:
-                return freed(body, now, completed=completed)
+                return freed(body, now, completed=completed and not author.shadow)
             if is_live(body, now):
                 raise refusal(body, now, author.name)
             return None

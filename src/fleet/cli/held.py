@@ -25,13 +25,18 @@ def allowed(session: Session, command: Sequence[str]) -> list[str]:
     """The argv to execute: as typed for a person, as `may_run` says it for a run.
 
     Raises:
-        NotAllowed: the agent's file does not list it.
+        NotAllowed: the agent's file does not list it, or it is a shadow run's.
         Usage: there is no such program.
     """
     fleet = session.fleet
     agent = fleet.config.agents.get(fleet.author.name)
     if fleet.author.run is None or agent is None:
         return _found(command, Path.cwd())
+    if fleet.author.shadow:
+        raise NotAllowed(
+            f"{agent.id} is in shadow mode and may not run {command[0]}",
+            "say in your report what you would have run",
+        )
     for entry in agent.may_run:
         words = shlex.split(entry)
         if list(command[: len(words)]) == words:

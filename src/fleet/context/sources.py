@@ -1,7 +1,7 @@
 """Reads what a waking agent is told; it writes nothing, and moves no lane."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -148,9 +148,14 @@ def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
 
 
 def _newest(runs: Runs, agent: str) -> Run | None:
-    """Its newest run: what it reported while it runs counts, else how the last one ended."""
+    """Its newest run: what it reported while it runs counts, else how the last one ended.
+
+    What a shadow run says is between it and the operator.
+    """
     last = runs.last(agent)
-    return last if last is None or not last.open or last.report else runs.last_ended(agent) or last
+    if last is not None and last.open and not last.report:
+        last = runs.last_ended(agent) or last
+    return replace(last, report="") if last and last.shadow else last
 
 
 def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[Told, ...]:

@@ -27,7 +27,7 @@ FIX = "do not rely on it yet"
 
 
 def inert(config: HomeConfig) -> Iterator[Finding]:
-    """A note for each such field that is set, and an error for a mode that would be dangerous."""
+    """A note for each such field that is set."""
     for name, said in HOME_FIELDS.items():
         if said(config):
             yield Finding("note", "fleet.yaml", 0, f"{name}: this version does not act on it", FIX)
@@ -37,7 +37,3 @@ def inert(config: HomeConfig) -> Iterator[Finding]:
             more = f" (and {len(agents) - 1} more agents)" if len(agents) > 1 else ""
             what = f"{name}: this version does not act on it{more}"
             yield Finding("note", agents[0].file, 0, what, FIX)
-    for agent in config.agents.values():
-        if agent.mode == "shadow":
-            what = "mode: shadow: this version cannot stage writes, they would be live"
-            yield Finding("error", agent.file, 0, what, "write mode: live, or enabled: false")

@@ -104,7 +104,14 @@ def start(
         TryAgain: the store refused; no run is on record and nothing is reserved any more.
     """
     record = partial(
-        fleet.runs.start, by, agent.id, run, slot=slot, attempt=attempt, caught_up=caught_up
+        fleet.runs.start,
+        by,
+        agent.id,
+        run,
+        slot=slot,
+        attempt=attempt,
+        caught_up=caught_up,
+        shadow=agent.mode == "shadow",
     )
     try:
         ready(fleet, agent)
@@ -221,7 +228,9 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     context = build(fleet.sources(), agent, run=run, durable=True)
     lifetime = agent.timeout + agent.grace + MARGIN
     hive = fleet.config.hive
-    token = identity.issue_token(fleet.store, run, agent.id, hive, lifetime, hops=0)
+    token = identity.issue_token(
+        fleet.store, run, agent.id, hive, lifetime, hops=0, shadow=agent.mode == "shadow"
+    )
     made = _plan(fleet, agent, run, context, token)
     folder = fleet.config.run_folder(run)
     for place in (folder.parent, folder, agent.cwd, *made.folders):

@@ -31,6 +31,7 @@ from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
 from fleet.runs.run import places_body, places_of
 from fleet.status import failed
+from fleet.units import counted
 from fleet.wiring import Fleet
 
 NOTHING = Expects()
@@ -118,6 +119,7 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     release(fleet, run)
     identity.end_token(fleet.store, run)
     set_aside_poison(fleet, agent)
+    _tell_when_staged(fleet, agent, run)
     _tell_when_failing(fleet, agent)
     return fleet.runs.find(run)
 
@@ -137,6 +139,20 @@ def set_aside_poison(fleet: Fleet, agent: str) -> None:
         record = fleet.bus.get(seq)
         failed = [run.id for run in fleet.runs.list(agent, 20) if record.ref in run.delivered]
         fleet.bus.set_aside(agent, record, attempts[seq], failed[:DEAD_AFTER])
+
+
+def _tell_when_staged(fleet: Fleet, agent: str, run: str) -> None:
+    """Raise one alert for a shadow run whose writes wait for a person."""
+    if staged := fleet.shadow.staged(run):
+        raise_alert(
+            fleet.store,
+            kind="shadow",
+            subject=agent,
+            what=f"{counted(len(staged), 'write')} of {agent}'s shadow run wait",
+            done="nobody but you sees them",
+            fix=f"fleet shadow list {run} shows them, then accept or drop",
+            key=f"shadow/{run}",
+        )
 
 
 def _tell_when_failing(fleet: Fleet, agent: str) -> None:
@@ -183,10 +199,15 @@ def _left(fleet: Fleet, agent: str, run: str, expects: Expects, manifest: Body) 
 
 
 def _by_run(fleet: Fleet, stream: str, after: int, run: str, name: str) -> set[str]:
-    """What field `name` says in the records of `stream` that `run` wrote after number `after`."""
+    """What field `name` says in the records of `stream` that `run` wrote after number `after`.
+
+    What a shadow run staged counts: it did its part.
+    """
     mine = Sieve({"run": frozenset({run})})
     records = between(fleet.store, stream, after, fleet.store.head(stream), sieve=mine)
-    return {str(record.body.get(name)) for record in records}
+    staged = (one.body for one in fleet.shadow.staged(run) if one.body["stream"] == stream)
+    bodies = [*(record.body for record in records), *(cast("Body", one["body"]) for one in staged)]
+    return {str(body.get(name)) for body in bodies}
 
 
 def _written(agent: Agent, pattern: str, began: float) -> bool:

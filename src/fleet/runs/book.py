@@ -47,6 +47,7 @@ class Runs:
         slot: str,
         attempt: int = 1,
         caught_up: bool = False,
+        shadow: bool = False,
         context: Body | None = None,
     ) -> Record:
         """Record that `run` begins; the same run twice is one record.
@@ -58,6 +59,7 @@ class Runs:
             slot: the slot it takes.
             attempt: 1, or more for a retry of the same slot.
             caught_up: whether it stands for slots that were missed.
+            shadow: whether what it writes to others waits for a person.
             context: what its prompt shows, the `facts` of its manifest; may come with `finish`.
         """
         body: Body = {
@@ -68,6 +70,7 @@ class Runs:
             "attempt": attempt,
             "by": author.by,
             "caught_up": caught_up,
+            "shadow": shadow,
             "context": context,
         }
         return self._append(agent, body, key=f"started:{run}")

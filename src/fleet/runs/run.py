@@ -35,6 +35,7 @@ class Run:
         denials: tools that were denied.
         advance: where its lanes move to, empty unless its outcome advances.
         caught_up: it stood for slots that were missed.
+        shadow: what it wrote to others waited for a person.
         limit_until: epoch seconds at which the usage limit it met ends.
         counts_as_ok: with denied tools, yet it left what it should or reported.
         retracted: why it was taken back, None when it was not.
@@ -61,6 +62,7 @@ class Run:
     denials: tuple[str, ...] = ()
     advance: Mapping[str, Place] = field(default_factory=dict)
     caught_up: bool = False
+    shadow: bool = False
     limit_until: float | None = None
     counts_as_ok: bool = False
     retracted: str | None = None
@@ -112,11 +114,12 @@ class Run:
             "denials": list(self.denials),
             "advance": {lane: place.seq for lane, place in self.advance.items()},
             "caught_up": self.caught_up,
+            "shadow": self.shadow,
             "retracted": self.retracted,
         }
 
 
-_SAID = {"started": ("slot", "attempt", "by", "caught_up"), "report": ("next", "idle")}
+_SAID = {"started": ("slot", "attempt", "by", "caught_up", "shadow"), "report": ("next", "idle")}
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
     *("events_shown", "shown", "denials", "advance", "limit_until", "counts_as_ok"),

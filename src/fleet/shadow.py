@@ -1,0 +1,212 @@
+"""Shadow runs: what they would write to others stands in a log of its own until a person decides.
+
+The use-cases above know nothing of it: a shadow run gets a store whose shared logs are staged.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from fleet.errors import Rejected, Stale, Unknown
+from fleet.logs import between
+from fleet.ports import Store, last_record
+from fleet.records import Batch, Body, Draft, Guard, Instant, NotHeldByOther, Record, Sieve
+
+if TYPE_CHECKING:
+    from fleet.errors import Finding
+    from fleet.identity import Author
+
+SHARED = ("events", "channels/", "metrics", "memory-log/")
+"""The logs, by the beginning of their names, that others read or that outlast the run."""
+PREFIX = "shadow/"
+STAGED, ACCEPTED, DROPPED = "staged", "accepted", "dropped"
+
+
+class Staged:
+    """The store as a shadow run of `agent` sees it: what is shared can be read, not written.
+
+    An append to a shared log becomes a `staged` record of `shadow/<run>` and is answered with it.
+    Everything else (claims, the run's own record, its token) is the real store's.
+    """
+
+    def __init__(self, store: Store, agent: str, run: str) -> None:
+        self._store = store
+        self._agent = agent
+        self._run = run
+
+    def append(
+        self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
+    ) -> list[Record]:
+        """As the store's, but staged where the log is shared; a key counts within the run."""
+        if not stream.startswith(SHARED):
+            return self._store.append(stream, records, guard=guard)
+        drafts = [self._staged(stream, draft, guard) for draft in records]
+        return self._store.append(PREFIX + self._run, drafts, guard=guard)
+
+    def _staged(self, stream: str, draft: Draft, guard: Guard | None) -> Draft:
+        body: Body = {
+            "op": STAGED,
+            "agent": self._agent,
+            "stream": stream,
+            "body": draft.body,
+            "given": draft.key,
+            "same": list(draft.same) if draft.same is not None else None,
+            "claim": guard.key if guard else None,
+        }
+        key = f"{stream}/{draft.key}" if draft.key is not None else None
+        return Draft(body, key=key, same=("stream", "body"))
+
+    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+        """As the store's."""
+        return self._store.put(key, body, expect=expect, guard=guard)
+
+    def read(self, stream: str, after: int, limit: int, *, sieve: Sieve | None = None) -> Batch:
+        """As the store's."""
+        return self._store.read(stream, after, limit, sieve=sieve)
+
+    def head(self, stream: str) -> int:
+        """As the store's."""
+        return self._store.head(stream)
+
+    def sync(self, stream: str) -> None:
+        """As the store's."""
+        self._store.sync(stream)
+
+    def wait(self, places: dict[str, int], timeout: float) -> set[str]:
+        """As the store's."""
+        return self._store.wait(places, timeout)
+
+    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+        """As the store's."""
+        return self._store.streams(prefix, after, limit)
+
+    def trim(self, stream: str, below: int) -> int:
+        """As the store's."""
+        return self._store.trim(stream, below)
+
+    def append_gap(self, stream: str, above: int) -> Record | None:
+        """As the store's."""
+        return self._store.append_gap(stream, above)
+
+    def get(self, key: str) -> tuple[Body | None, int]:
+        """As the store's."""
+        return self._store.get(key)
+
+    def keys(self, prefix: str, after: str, limit: int) -> list[str]:
+        """As the store's."""
+        return self._store.keys(prefix, after, limit)
+
+    def now(self) -> Instant:
+        """As the store's."""
+        return self._store.now()
+
+    def verify(self) -> "list[Finding]":
+        """As the store's."""
+        return self._store.verify()
+
+
+class Waiting(NamedTuple):
+    """A shadow run whose writes wait for a person.
+
+    Attributes:
+        run: its id.
+        agent: whose run it is.
+        at: when it wrote first, RFC 3339.
+        writes: how many there are.
+    """
+
+    run: str
+    agent: str
+    at: str
+    writes: int
+
+
+class Shadow:
+    """What shadow runs would have written, and a person's word on it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def waiting(self) -> list[Waiting]:
+        """Every run whose writes nobody has accepted or dropped, oldest first."""
+        found = []
+        for stream in self._streams():
+            newest = last_record(self._store, stream)
+            if newest is not None and newest.body.get("op") == STAGED:
+                records = self.staged(stream.removeprefix(PREFIX))
+                first = records[0]
+                run = stream.removeprefix(PREFIX)
+                found.append(Waiting(run, str(first.body["agent"]), first.at, len(records)))
+        return found
+
+    def staged(self, run: str) -> list[Record]:
+        """What the run would have written, in order.
+
+        Bodies are `{op, agent, stream, body, given, same, claim}`: the log, the draft with the key
+        that it was given, and the claim that it needs.
+        """
+        stream = PREFIX + run
+        records = between(self._store, stream, 0, self._store.head(stream))
+        return [record for record in records if record.body.get("op") == STAGED]
+
+    def accept(self, author: "Author", run: str) -> list[Record]:
+        """Write what the run staged, in its order; repeating it finishes what was begun.
+
+        Raises:
+            Unknown: nothing is staged there.
+            Rejected: it was dropped, or one of its writes cannot be made any more; those before
+                it are made.
+        """
+        staged = self._undecided(run, ACCEPTED)
+        made = [self._make(run, record) for record in staged]
+        self._decide(author, run, ACCEPTED, made=[record.ref for record in made])
+        return made
+
+    def drop(self, author: "Author", run: str, reason: str) -> int:
+        """Leave what the run staged unwritten, for good; how many writes that were.
+
+        Raises:
+            Unknown: nothing is staged there.
+            Rejected: it was accepted already.
+        """
+        staged = self._undecided(run, DROPPED)
+        self._decide(author, run, DROPPED, reason=reason)
+        return len(staged)
+
+    def _streams(self) -> Iterator[str]:
+        after = ""
+        while page := self._store.streams(PREFIX, after, 500):
+            yield from page
+            after = page[-1]
+
+    def _undecided(self, run: str, wanted: str) -> list[Record]:
+        staged = self.staged(run)
+        if not staged:
+            raise Unknown(f"run {run} staged nothing", "fleet shadow list shows what waits")
+        newest = last_record(self._store, PREFIX + run)
+        decided = newest.body.get("op") if newest else STAGED
+        if decided not in {STAGED, wanted}:
+            raise Rejected(f"the writes of run {run} were {decided} already", "nothing was written")
+        return staged
+
+    def _make(self, run: str, record: Record) -> Record:
+        """The staged write made real, once however often it is asked for."""
+        said = record.body
+        own = said.get("given")
+        key = str(own) if own is not None else f"shadow/{run}/{record.seq}"
+        same = cast("list[str] | None", said.get("same"))
+        draft = Draft(
+            cast("Body", said["body"]), key=key, same=tuple(same) if same is not None else None
+        )
+        claim = said.get("claim")
+        guard = NotHeldByOther(str(claim), str(said["agent"])) if claim else None
+        try:
+            return self._store.append(str(said["stream"]), [draft], guard=guard)[0]
+        except Stale:
+            raise Rejected(
+                f"{record.ref} needs {claim}, which another one holds",
+                "accept it again when that is free, or drop it",
+            ) from None
+
+    def _decide(self, author: "Author", run: str, op: str, **said: object) -> None:
+        body: Body = {"op": op, "by": author.by or author.name, **said}
+        self._store.append(PREFIX + run, [Draft(body, key=op, same=("op",))])

@@ -1,0 +1,136 @@
+"""Shadow runs: real runs whose writes wait for a person."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from calls import call, many
+from fleet.records import Body
+from fleets import Scripted
+from people import OPERATOR
+
+SCRIPT = """
+cat > /dev/null
+fleet post strategy 'a shadow speaks'
+fleet emit note n=1 --id K
+fleet emit note n=1 --id K
+fleet claim lead:x --keep 1d
+fleet react strategy#1 agree
+fleet report 'I would have mailed' --next 'again'
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Scripted:
+    """A shadow agent, and one that would read what it says."""
+    home = Scripted(tmp_path / "home")
+    home.agent("ghost", SCRIPT, "mode: shadow", "expects: {all_of: [{event: note}]}")
+    home.agent("reader", "cat", "collaborators: [ghost]")
+    home.fleet.talk.post(OPERATOR, "strategy", "first")
+    assert home.call("run", "ghost").returncode == 0
+    return home
+
+
+def written(home: Scripted) -> list[Body]:
+    """What stands in the shared logs beyond the first message."""
+    store = home.fleet.store
+    records = [
+        *store.read("events", 0, 99).records,
+        *store.read("channels/strategy", 1, 99).records,
+    ]
+    return [record.body for record in records]
+
+
+def test_nothing_of_a_shadow_run_reaches_anybody(home: Scripted) -> None:
+    """Its run is ok and counted, its writes are staged once each, and no prompt shows any of it."""
+    (run,) = home.ended("ghost")
+
+    assert (run.outcome, run.shadow, run.report) == ("ok", True, "I would have mailed")
+    assert written(home) == []
+    assert [one.body["stream"] for one in home.fleet.shadow.staged(run.id)] == [
+        "channels/strategy", "events", "channels/strategy",
+    ]  # fmt: skip
+    assert home.fleet.claims.get("lead:x") is None  # it held it, and not beyond its end
+    seen = home.call("context", "reader").stdout
+    assert "[ghost] ok" in seen
+    assert "a shadow speaks" not in seen
+    assert "would have mailed" not in seen
+    (alert,) = home.fleet.store.read("alerts", 0, 9).records
+    assert alert.body["what"] == "3 writes of ghost's shadow run wait"
+
+
+def test_what_is_accepted_stands_as_if_the_run_had_written_it(home: Scripted) -> None:
+    """The difference is shown; accepting writes it once, however often it is said."""
+    env = {"FLEET_HOME": str(home.root)}
+    listed, shown, accepted, again, dropped, left = many(
+        home.root,
+        [
+            call("shadow", "list", "--json"),
+            call("shadow", "list", "ghost"),
+            call("shadow", "accept", "ghost"),
+            call("shadow", "accept", "ghost"),
+            call("shadow", "drop", "ghost"),
+            call("shadow", "list", "--json"),
+        ],
+        env,
+    )
+
+    assert json.loads(listed.out)["writes"] == 3
+    assert "+ strategy: post" in shown.out
+    assert "a shadow speaks" in shown.out
+    assert "+ events: note" in shown.out
+    assert (accepted.code, again.code, dropped.code) == (0, 0, 3)
+    assert left.out == ""
+    (run,) = home.ended("ghost")
+    assert [(b["op"], b["from_agent"], b["run"]) for b in written(home)] == [
+        ("event", "ghost", run.id), ("post", "ghost", run.id), ("react", "ghost", run.id),
+    ]  # fmt: skip
+    assert "a shadow speaks" in home.call("context", "reader").stdout
+
+
+def test_what_is_dropped_is_never_written(home: Scripted) -> None:
+    """After a drop nothing is there, accepting is refused, and what it was stays on record."""
+    done = many(
+        home.root,
+        [call("shadow", "drop", "ghost", "--reason", "spam"), call("shadow", "accept", "ghost")],
+        {"FLEET_HOME": str(home.root)},
+    )
+
+    assert [one.code for one in done] == [0, 3]
+    assert written(home) == []
+    (run,) = home.ended("ghost")
+    assert len(home.fleet.shadow.staged(run.id)) == 3
+
+
+def test_a_claim_that_another_one_holds_stops_the_acceptance(home: Scripted) -> None:
+    """What needs a claim is not written past its holder, and goes on when it is free."""
+    home.put(
+        "schemas/note.json",
+        (home.root / "schemas/note.json").read_text().replace("}}", '}}, "x-claim": "note:{n}"', 1),
+    )
+    home.call("run", "ghost")
+    run = home.ended("ghost")[0]
+    other = home.fleet.claims.take(OPERATOR, "note:1", ttl=60.0)
+
+    refused = home.call("shadow", "accept", run.id)
+    home.fleet.claims.release(OPERATOR, other.key)
+    accepted = home.call("shadow", "accept", run.id)
+
+    assert refused.returncode == 3
+    assert "needs note:1, which another one holds" in refused.stderr
+    assert accepted.returncode == 0
+    assert [body["op"] for body in written(home)] == ["event", "post", "react"]
+
+
+def test_a_shadow_run_executes_nothing_through_fleet(tmp_path: Path) -> None:
+    """`claim KEY -- CMD` is refused to it even where its file would allow the command."""
+    home = Scripted(tmp_path / "home")
+    mail = home.put("work/ghost/mail", "#!/bin/sh\ntouch mailed\n")
+    mail.chmod(0o755)
+    home.agent("ghost", "fleet claim k -- ./mail; echo $?", "mode: shadow", "may_run: [./mail]")
+
+    home.call("run", "ghost")
+
+    assert "5\n" in home.call("logs", "ghost").stdout
+    assert not (home.root / "work/ghost/mailed").exists()
