@@ -73,8 +73,8 @@ HOME = {
         ' "x-to": "{assignedTo}"}\n'
     ),
     "prompts/base.md.j2": (
-        "{% block context %}{{ you }}\n{{ awareness }}\n{{ events }}\n{{ channels }}\n"
-        "{{ how_to }}\n{% endblock %}{% block task %}Work.{% endblock %}\n"
+        "{% block context %}{{ you }}\n{{ awareness }}\n{{ corrections }}\n{{ events }}\n"
+        "{{ channels }}\n{{ how_to }}\n{% endblock %}{% block task %}Work.{% endblock %}\n"
     ),
     **{
         f"prompts/{agent}.md.j2": (

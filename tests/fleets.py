@@ -24,8 +24,8 @@ TYPE = (
     ' "properties": {"n": {"type": "string"}}, "additionalProperties": true}\n'
 )
 BASE = (
-    "{% block context %}{{ you }}\n{{ awareness }}\n{{ events }}\n{{ channels }}\n{% endblock %}"
-    "{% block task %}Work.{% endblock %}\n"
+    "{% block context %}{{ you }}\n{{ awareness }}\n{{ corrections }}\n{{ events }}\n"
+    "{{ channels }}\n{% endblock %}{% block task %}Work.{% endblock %}\n"
 )
 
 

@@ -12,6 +12,7 @@ from fleet.records import Body, Place
 
 ADDRESSED = "events/addressed"
 BROADCAST = "events/broadcast"
+RETRACTIONS = "retractions"  # the lane of corrections, in the log of that name
 TRAIL = 16  # earlier places kept for a log that is replaced later
 _TRIES = 100  # compare-and-set rounds; each lost one means that another writer won it
 

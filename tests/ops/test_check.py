@@ -154,13 +154,13 @@ def test_agents_that_wake_each_other_are_a_warning(quiet_home, write) -> None:
 
 
 def test_a_prompt_without_events_is_a_warning(quiet_home, write) -> None:
-    """Who is interested in events and never prints them would consume none: check says so."""
+    """Who never prints events would consume none, and corrections be told none: check says so."""
     plain = "{% block context %}{{ you }}{% endblock %}{% block task %}Work.{% endblock %}\n"
     write("prompts/outreach.md.j2", plain)
 
-    (found,) = check(quiet_home)
-    assert (found.severity, found.file) == ("warning", "prompts/outreach.md.j2")
-    assert "consumes none" in found.what
+    found = check(quiet_home)
+    assert {(one.severity, one.file) for one in found} == {("warning", "prompts/outreach.md.j2")}
+    assert ["consumes none" in found[0].what, "not told" in found[1].what] == [True, True]
 
 
 def test_state_without_a_file_is_noted_once(quiet_home, write) -> None:

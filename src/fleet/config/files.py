@@ -38,6 +38,7 @@ from fleet.config.values import (
 SECTIONS = (
     "you",
     "awareness",
+    "corrections",
     "events",
     "channels",
     "inbox",

@@ -10,18 +10,18 @@ from zoneinfo import ZoneInfo
 
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
-from fleet.context import awareness, channels, events, how_to, metrics, you
+from fleet.context import awareness, channels, corrections, events, how_to, metrics, you
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
 from fleet.context.examples import Examples
 from fleet.context.section import BOUNDS, Built, Scene, Section, allot
 from fleet.context.sources import Facts, Sources, Take, gather
 from fleet.context.templates import render
-from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
+from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.folds import Ahead
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
-ORDER = ("you", "awareness", "events", "channels", "metrics", "how_to")
+ORDER = ("you", "awareness", "corrections", "events", "channels", "metrics", "how_to")
 LANES = (ADDRESSED, BROADCAST)
 TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
 AWARENESS = BOUNDS["awareness"].most or 0
@@ -134,6 +134,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
     agent = scene.agent
     makers: dict[str, Callable[[int], Built]] = {
         "you": lambda budget: you.build(scene, facts.past, budget),
+        "corrections": lambda budget: corrections.build(scene, facts.corrections, budget),
         "events": lambda budget: events.build(scene, facts.waiting, budget),
         "channels": channels.maker(scene, facts.told),
         "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
@@ -236,6 +237,9 @@ def _advance(sources: Sources, agent: Agent, facts: Facts, seen: _Seen) -> dict[
         listed = bool(new) and not one.digest.not_shown and new <= set(seen.refs)
         if one.channel.id in seen.channels or listed:
             places[channel_lane(one.channel.id)] = one.digest.upto
+    corrected = corrections.place_after(sources.store, facts.corrections, set(seen.refs))
+    if corrected and corrected.seq > facts.lanes[RETRACTIONS].seq:
+        places[RETRACTIONS] = corrected
     return places
 
 

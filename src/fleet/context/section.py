@@ -119,6 +119,7 @@ class Bounds:
 
 # In the order of their priority.
 BOUNDS = {
+    "corrections": Bounds(250, 0.25),
     "events": Bounds(300, 0.50),
     "you": Bounds(150, 700, 700),
     "channels": Bounds(200, 0.35),

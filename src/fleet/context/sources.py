@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from fleet.config.model import Agent, HomeConfig
+from fleet.context import corrections
 from fleet.context.awareness import World
 from fleet.context.channels import Told
 from fleet.context.events import Waiting
 from fleet.context.given import Given
 from fleet.context.section import MAX_EVENTS, MAX_MESSAGES
 from fleet.context.you import Past
-from fleet.cursors import ADDRESSED, BROADCAST, channel_lane, stream_of
+from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane, stream_of
 from fleet.logs import place_at, place_before
 from fleet.ports import Store
 from fleet.records import Place, Record
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 EVENTS = 50  # shown at most unless the agent's file says otherwise
 MESSAGES = 40  # of one channel, pinned ones besides
+RECENT = 4  # newest runs that may have been prepared while something was retracted
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,7 @@ class Facts:
     waiting: Waiting
     told: tuple[Told, ...]
     outcomes: "Digest | None"
+    corrections: corrections.Waiting
 
 
 def gather(sources: Sources, agent: Agent) -> Facts:
@@ -95,12 +98,13 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         outcomes=sources.metrics.digest(agent.id, given.now, agent.metrics_after)
         if agent.metrics
         else None,
+        corrections=_corrections(sources, agent, lanes[RETRACTIONS]),
     )
 
 
 def _lanes(sources: Sources, agent: Agent) -> dict[str, Place]:
     """Where the lanes stand; one that has not begun stands where it will."""
-    wanted = [ADDRESSED, BROADCAST, *map(channel_lane, agent.channels)]
+    wanted = [ADDRESSED, BROADCAST, RETRACTIONS, *map(channel_lane, agent.channels)]
     brought = sources.runs.last_ok_advance(agent.id)
     lanes = sources.bus.lanes(agent.id, brought)
     begun = sources.given.lanes.keys() | brought.keys()
@@ -113,7 +117,12 @@ def _lanes(sources: Sources, agent: Agent) -> dict[str, Place]:
 
 
 def start_of(store: Store, agent: Agent, stream: str, wall: float) -> Place:
-    """Where a lane that has not begun will begin, by the agent's `start`; `wall` is now."""
+    """Where a lane that has not begun will begin, by the agent's `start`; `wall` is now.
+
+    That of corrections at the head: who never ran was shown nothing.
+    """
+    if stream == RETRACTIONS:
+        return place_at(store, stream, store.head(stream))
     if agent.start == "all":
         return Place(0)
     if isinstance(agent.start, str):
@@ -156,6 +165,12 @@ def _newest(runs: Runs, agent: str) -> Run | None:
     if last is not None and last.open and not last.report:
         last = runs.last_ended(agent) or last
     return replace(last, report="") if last and last.shadow else last
+
+
+def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Waiting:
+    new = sources.store.head(RETRACTIONS) > place.seq
+    recent = tuple(sources.runs.list(agent.id, RECENT)) if new else ()
+    return corrections.waiting(sources.store, agent.id, place, recent)
 
 
 def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[Told, ...]:

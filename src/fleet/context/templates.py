@@ -68,8 +68,8 @@ class _Missing(StrictUndefined):
 
 
 VARIABLES = (
-    *("agent", "fleet", "run", "now", "you", "awareness", "events", "channels", "inbox"),
-    *("memory", "metrics", "knowledge", "matches", "how_to"),
+    *("agent", "fleet", "run", "now", "you", "awareness", "corrections", "events", "channels"),
+    *("inbox", "memory", "metrics", "knowledge", "matches", "how_to"),
 )
 
 

@@ -21,7 +21,7 @@ from fleet.text import escape
 from fleet.wiring import Fleet, open_fleet
 
 _TEMPLATE_USED = re.compile(r"""\{%-?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")
-_EVENTS_SHOWN = re.compile(r"\{[{%][^}]*\bevents\b")
+_SHOWN = r"\{[{%%][^}]*\b%s\b"
 _PLACE = re.compile(r"(prompts/[^:]+?)(?::(\d+))?: (.*)")
 _STATE_OF_AGENTS = ("cursors", "memory", "schedule", "runs")
 
@@ -117,12 +117,20 @@ def _never_woken(active: list[Agent]) -> Iterator[Finding]:
 
 
 def _blind(root: Path, active: list[Agent]) -> Iterator[Finding]:
-    """Agents whose prompt has no place for their events: nothing would ever be consumed."""
+    """Agents whose prompt has no place for their events or for corrections: they miss them."""
     for agent in active:
-        if agent.interests and not _EVENTS_SHOWN.search(_template(root, agent.prompt, set())):
-            what = f"no template of {agent.id} prints events, so it consumes none"
-            fix = 'begin it with {% extends "base.md.j2" %}, or print {{ events }}'
-            yield Finding("warning", f"prompts/{agent.prompt}", 0, what, fix)
+        template = _template(root, agent.prompt, set())
+        what = f"no template of {agent.id} prints events, so it consumes none"
+        if agent.interests and not re.search(_SHOWN % "events", template):
+            yield _unprinted(agent, "events", what)
+        what = f"no template of {agent.id} prints corrections: it is not told what was retracted"
+        if not re.search(_SHOWN % "corrections", template):
+            yield _unprinted(agent, "corrections", what)
+
+
+def _unprinted(agent: Agent, section: str, what: str) -> Finding:
+    fix = f'begin it with {{% extends "base.md.j2" %}}, or print {{{{ {section} }}}}'
+    return Finding("warning", f"prompts/{agent.prompt}", 0, what, fix)
 
 
 def _template(root: Path, name: str, seen: set[str]) -> str:

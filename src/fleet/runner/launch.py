@@ -16,7 +16,7 @@ from typing import BinaryIO, cast
 from fleet import identity
 from fleet.config.model import Agent
 from fleet.context import Context, RenderFailed, build, start_of
-from fleet.cursors import ADDRESSED, BROADCAST, channel_lane
+from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
 from fleet.records import Body, new_id
@@ -215,7 +215,7 @@ def ready(fleet: Fleet, agent: Agent) -> None:
     fleet.bus.repair_lanes(agent.id)
     fleet.runs.sync(agent.id)  # whoever recorded the last end may have died before its sync
     fleet.bus.apply_advance(agent.id, fleet.runs.last_ok_advance(agent.id))
-    lanes = [ADDRESSED, BROADCAST, *map(channel_lane, agent.channels)]
+    lanes = [ADDRESSED, BROADCAST, RETRACTIONS, *map(channel_lane, agent.channels)]
     now = fleet.store.now().wall
     fleet.cursors.ensure_started(
         agent.id, lanes, lambda stream: start_of(fleet.store, agent, stream, now)
