@@ -214,7 +214,8 @@ class Fleet:
         from fleet.snapshots import Snapshot
         from fleet.status import health
 
-        present = Present(self.config, self.cursors, self.claims, self.schemas, health(self.seen))
+        word = health(self.seen)
+        present = Present(self.config, self.store, self.cursors, self.claims, self.schemas, word)
         wall = self.store.now().wall if now is None else now
         given = present.given(agent, wall, nonce)
         snapshot = Snapshot(self.store, documents=given.documents(agent.id))

@@ -54,7 +54,8 @@ class World:
         self, agent: Agent, now: float | None, nonce: str | None, *, strict: bool = False
     ) -> Sources:
         """Everything a context reads, as `Fleet.sources` takes it."""
-        present = Present(self.config, self.cursors, self.claims, self.schemas, health="ok")
+        parts = (self.config, self.store, self.cursors, self.claims, self.schemas)
+        present = Present(*parts, health="ok")
         given = present.given(agent, self.clock.wall if now is None else now, nonce)
         store, config = Snapshot(self.store, documents=given.documents(agent.id)), self.config
         values = self.values.pinned() if strict else self.values

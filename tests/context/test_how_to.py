@@ -22,6 +22,8 @@ FORMS = [
     "fleet metric record draft-17 views 1200",
     "fleet reply competitive-intel#412 'Yes, drafting it'",
     "fleet react competitive-intel#412 agree",
+    "fleet send operator 'The mail account is locked'",
+    "fleet inbox --all",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
     "fleet report --idle 'no new leads'",
     "fleet schema list",

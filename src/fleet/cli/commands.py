@@ -27,6 +27,8 @@ COMMANDS = {
     "pin": Entry("talk", TALK, "Keep a message in sight"),
     "unpin": Entry("talk", TALK, "Take that back"),
     "channels": Entry("talk", TALK, "Channels you may read and post to"),
+    "send": Entry("direct", TALK, "Write to one agent, or to operator"),
+    "inbox": Entry("direct", TALK, "Direct messages to you"),
     "emit": Entry("bus", FACTS, "Append a fact that others act on"),
     "events": Entry("bus", FACTS, "Facts, newest last"),
     "ack": Entry("bus", FACTS, "Consume only these events if this run succeeds"),
@@ -63,6 +65,8 @@ COMMANDS = {
 }
 
 ALIASES = {
+    "dm": "send",
+    "message": "send",
     "unclaim": "release",
     "unlock": "release",
     "lock": "claim",
@@ -72,7 +76,6 @@ ALIASES = {
 """Words people and models type instead; they work and are shown nowhere."""
 
 LATER = {
-    **dict.fromkeys(("send", "dm", "inbox"), "post to a channel: fleet channels lists yours"),
     **dict.fromkeys(
         ("memory", "lesson", "goal", "research", "strength", "weakness", "remember", "remind"),
         "fleet report TEXT --next TEXT tells your next run",
@@ -80,7 +83,7 @@ LATER = {
     **dict.fromkeys(
         ("find", "show", "search"), "fleet events and fleet read show records, with --after N"
     ),
-    "ask": "post to a channel, and read the answer in your next run",
+    "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
             "agents",
@@ -129,8 +132,9 @@ BEFORE = ("--home", "--as", "--debug")
 
 TOLERANT = frozenset(
     {
-        "agent", "channel", "channels", "claims", "context", "doctor", "events", "halt", "logs",
-        "next", "pause", "read", "resume", "runs", "schema", "status", "stop", "verify", "whoami",
+        "agent", "channel", "channels", "claims", "context", "doctor", "events", "halt", "inbox",
+        "logs", "next", "pause", "read", "resume", "runs", "schema", "status", "stop", "verify",
+        "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

@@ -15,7 +15,7 @@ from fleet.errors import FleetError, Held, Usage
 from fleet.text import suggest
 
 WORDS = {
-    "publish": "emit", "signal": "emit", "event": "events", "message": "post", "say": "post",
+    "publish": "emit", "signal": "emit", "event": "events", "say": "post",
     "write": "post", "channel": "channels", "messages": "read", "answer": "reply", "who": "whoami",
     "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
     "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
@@ -61,8 +61,8 @@ def unknown_command(session: Session | None, word: str, rest: Sequence[str]) -> 
     in_run = bool(session and session.in_run)
     known = [name for name in COMMANDS if not (in_run and is_operators(name))]
     near = WORDS.get(word)
-    if near == "post" and session and not _begins_with_a_channel(session, rest):
-        return _later("send", "direct messages are", in_run=in_run)
+    if near == "post" and session and _begins_with_an_agent(session, rest):
+        near = "send"
     if word in LATER:
         return _later(word, f"'{word}' is", in_run=in_run)
     what = f"there is no command '{word}'"
@@ -76,9 +76,9 @@ def _later(word: str, subject: str, *, in_run: bool) -> Usage:
     return Usage(f"{subject} not in this version", instead or "fleet --help lists what is")
 
 
-def _begins_with_a_channel(session: Session, rest: Sequence[str]) -> bool:
+def _begins_with_an_agent(session: Session, rest: Sequence[str]) -> bool:
     try:
-        return bool(rest) and rest[0] in session.fleet.config.channels
+        return bool(rest) and rest[0] in session.fleet.config.agents
     except FleetError:
         return False
 

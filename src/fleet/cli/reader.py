@@ -7,6 +7,7 @@ import json
 
 from fleet.cli.session import Session
 from fleet.places import NEXT_DUE
+from fleet.talk.direct import pair_of
 
 
 def next_reader(session: Session, channel: str) -> str:
@@ -18,7 +19,7 @@ def next_reader(session: Session, channel: str) -> str:
         (at, agent, clock)
         for agent, (at, clock) in json.loads(fleet.cache.load(NEXT_DUE) or b"{}").items()
         if at > now and agent in agents and agent != fleet.author.name
-        if channel in agents[agent].channels
+        if channel in agents[agent].channels or agent in (pair_of(channel) or ())
     ]
     if not due:
         return ""

@@ -69,7 +69,7 @@ def post_command(
     record = session.fleet.talk.post(
         session.fleet.author, channel, words, reply_to=reply_to, pin=pin, key=key
     )
-    _say_posted(session, record, channel, as_json=as_json)
+    say_posted(session, record, channel, as_json=as_json)
 
 
 @command(
@@ -98,7 +98,7 @@ def reply_command(
     channel = _channel_of(ref)
     words = text_of(session, text, file, f"fleet reply {ref} 'TEXT'")
     record = session.fleet.talk.post(session.fleet.author, channel, words, reply_to=ref, key=key)
-    _say_posted(session, record, channel, as_json=as_json)
+    say_posted(session, record, channel, as_json=as_json)
 
 
 @command(
@@ -159,7 +159,7 @@ def read_command(
         same = {"--unread": unread, "--thread": thread, "--limit": limit}
         place = going_on(shown, first, last, after, before, forward=forward)
         rest = again(session, ["read", channel], {**same, **place})
-    _say_messages(session, shown, rest, as_json=as_json)
+    say_messages(session, shown, rest, as_json=as_json)
     if follow:
         seen = shown[-1].seq if rest and forward else upto(head, shown)
         _follow(session, channel, seen, thread, as_json=as_json)
@@ -200,8 +200,9 @@ def unpin_command(session: Session, *, ref: str, as_json: bool) -> None:
 @AS_JSON
 @pass_session
 def channels_command(session: Session, *, as_json: bool) -> None:
-    """Channels you may read and post to."""
-    channels = session.fleet.talk.channels(session.fleet.author)
+    """Channels you may read and post to; last those of two that you are in."""
+    talk, author = session.fleet.talk, session.fleet.author
+    channels = [*talk.channels(author), *talk.directs(author)]
     if as_json:
         for channel in channels:
             say_json(
@@ -220,7 +221,8 @@ def channels_command(session: Session, *, as_json: bool) -> None:
 # What was written ---------------------------------------------------------------------------------
 
 
-def _say_posted(session: Session, record: "Record", channel: str, *, as_json: bool) -> None:
+def say_posted(session: Session, record: "Record", channel: str, *, as_json: bool) -> None:
+    """The answer to a message that was added to `channel`: its reference, and who reads it next."""
     line = f"posted {record.ref}"
     if session.one_line and not as_json:
         from fleet.cli.reader import next_reader
@@ -238,9 +240,8 @@ def _say_done(session: Session, about: "Record | Message", line: str, *, as_json
 # What is read -------------------------------------------------------------------------------------
 
 
-def _say_messages(
-    session: Session, shown: Sequence["Message"], rest: str, *, as_json: bool
-) -> None:
+def say_messages(session: Session, shown: Sequence["Message"], rest: str, *, as_json: bool) -> None:
+    """Print messages; `rest` is the command that shows those that are left out."""
     if as_json:
         from fleet.talk import message_json
 
@@ -279,23 +280,34 @@ def _follow(
             fleet.author, channel, since_seq=seen, thread=thread, limit=head - seen
         )
         seen = upto(head, fresh)
-        _say_messages(session, fresh, "", as_json=as_json)
+        say_messages(session, fresh, "", as_json=as_json)
 
 
 def _seen(session: Session, channel: str) -> int:
     """The number up to which the calling agent's digests have shown this channel."""
+    author = session.fleet.author.name
+    if author not in session.fleet.config.agents:
+        raise Usage("--unread is about an agent", f"say fleet --as AGENT read {channel} --unread")
+    return places_of(session, author).get(channel, 0)
+
+
+def places_of(session: Session, agent: str) -> "dict[str, int]":
+    """By channel, the number up to which the agent's runs have been shown it."""
     from fleet.cursors import channel_lane
 
     fleet = session.fleet
-    if fleet.author.name not in fleet.config.agents:
-        raise Usage("--unread is about an agent", f"say fleet --as AGENT read {channel} --unread")
-    lane = channel_lane(channel)
-    places = [fleet.cursors.get(fleet.author.name), fleet.runs.last_ok_advance(fleet.author.name)]
-    return max((place[lane].seq for place in places if lane in place), default=0)
+    places = [fleet.cursors.get(agent), fleet.runs.last_ok_advance(agent)]
+    lanes = {lane: max(at[lane].seq for at in places if lane in at) for at in places for lane in at}
+    prefix = channel_lane("")
+    return {
+        lane.removeprefix(prefix): seq for lane, seq in lanes.items() if lane.startswith(prefix)
+    }
 
 
 def _is_channel(session: Session, channel: str) -> bool:
-    return channel in session.fleet.config.channels
+    from fleet.talk.direct import pair_of
+
+    return channel in session.fleet.config.channels or pair_of(channel) is not None
 
 
 def _yours(session: Session, text: str) -> str:

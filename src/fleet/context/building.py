@@ -10,7 +10,16 @@ from zoneinfo import ZoneInfo
 
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
-from fleet.context import awareness, channels, corrections, events, how_to, metrics, you
+from fleet.context import (
+    awareness,
+    channels,
+    corrections,
+    events,
+    how_to,
+    inbox,
+    metrics,
+    you,
+)
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
 from fleet.context.examples import Examples
 from fleet.context.section import BOUNDS, Built, Scene, Section, allot
@@ -21,11 +30,11 @@ from fleet.folds import Ahead
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
-ORDER = ("you", "awareness", "corrections", "events", "channels", "metrics", "how_to")
+ORDER = ("you", "awareness", "corrections", "events", "channels", "inbox", "metrics", "how_to")
 LANES = (ADDRESSED, BROADCAST)
 TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
 AWARENESS = BOUNDS["awareness"].most or 0
-LATER = ("inbox", "memory", "knowledge", "matches")  # names that print nothing yet
+LATER = ("memory", "knowledge", "matches")  # names that print nothing yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +146,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
         "corrections": lambda budget: corrections.build(scene, facts.corrections, budget),
         "events": lambda budget: events.build(scene, facts.waiting, budget),
         "channels": channels.maker(scene, facts.told),
+        "inbox": lambda budget: inbox.build(scene, facts.unread, budget),
         "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
         "how_to": lambda budget: how_to.build(
             agent.id, agent.interests, config.types, budget, taught
@@ -232,11 +242,11 @@ def _shown(facts: Facts, seen: _Seen) -> list[Record]:
 
 def _advance(sources: Sources, agent: Agent, facts: Facts, seen: _Seen) -> dict[str, Place]:
     places = sources.bus.advance_for(agent.id, facts.waiting.pending, seen.events)
-    for one in facts.told:
-        new = {message.ref for message in one.digest.messages if message.seq in one.digest.new}
-        listed = bool(new) and not one.digest.not_shown and new <= set(seen.refs)
-        if one.channel.id in seen.channels or listed:
-            places[channel_lane(one.channel.id)] = one.digest.upto
+    for digest in (*(one.digest for one in facts.told), *facts.unread.digests):
+        new = {message.ref for message in digest.messages if message.seq in digest.new}
+        listed = bool(new) and not digest.not_shown and new <= set(seen.refs)
+        if digest.channel in seen.channels or listed:
+            places[channel_lane(digest.channel)] = digest.upto
     corrected = corrections.place_after(sources.store, facts.corrections, set(seen.refs))
     if corrected and corrected.seq > facts.lanes[RETRACTIONS].seq:
         places[RETRACTIONS] = corrected

@@ -30,7 +30,7 @@ def maker(scene: Scene, told: tuple[Told, ...]) -> Callable[[int], Built]:
 
 
 def _build(scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], budget: int) -> Built:
-    """Pinned messages first, then important ones, then the newest."""
+    """What is newest in each channel, then pinned messages, important ones, and the newest."""
     if not told:
         return Built(NAME, "")
     kept = _fitting(scene, told, lines, budget)
@@ -47,11 +47,12 @@ def _build(scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], budge
 def _fitting(
     scene: Scene, told: tuple[Told, ...], lines: Mapping[str, str], budget: int
 ) -> frozenset[str]:
-    """References of the messages that fit, the most important and then the newest first."""
+    """References of the messages that fit: each channel's newest, important ones, the newest."""
     left = budget - sum(map(cost, _around(scene, told, lines, frozenset())))
+    newest = {f"{one.channel.id}#{max(one.digest.new)}" for one in told if one.digest.new}
     ranked = sorted(
         (message for one in told for message in one.digest.messages),
-        key=lambda message: (_weight(message), message.at, message.seq),
+        key=lambda message: (message.ref in newest, _weight(message), message.at, message.seq),
         reverse=True,
     )
     kept: set[str] = set()
@@ -116,10 +117,11 @@ def _message(scene: Scene, message: Message) -> str:
     for reaction in message.reactions:
         counts[reaction["kind"]] = counts.get(reaction["kind"], 0) + 1
     parts += [f"{count} {kind}" for kind, count in sorted(counts.items())]
-    return f"{' · '.join(parts)}: {_clipped(scene, message)}"
+    return f"{' · '.join(parts)}: {clipped(scene, message)}"
 
 
-def _clipped(scene: Scene, message: Message) -> str:
+def clipped(scene: Scene, message: Message) -> str:
+    """A message's text behind a header of ours; of a long one the beginning, and where it is."""
     cut = clip(message.text, CLIP)
     if cut == message.text:
         return scene.body(cut)

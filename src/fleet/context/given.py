@@ -4,7 +4,7 @@ So the same bytes can be built again. What a section says besides comes from log
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,9 +12,11 @@ from fleet.claims import Claim
 from fleet.config.model import Agent, HomeConfig
 from fleet.context import examples
 from fleet.context.examples import Examples
-from fleet.cursors import document_of
+from fleet.cursors import channel_lane, document_of
+from fleet.ports import Store
 from fleet.records import Body, Place
 from fleet.runs import places_body, places_of
+from fleet.talk.direct import directs_of
 
 if TYPE_CHECKING:
     from fleet.claims import Claims
@@ -33,6 +35,7 @@ class Given(NamedTuple):
         nonce: closes the fences; letters and digits.
         health: the word for the system's state.
         lanes: where the agent's lanes stood, those that had begun.
+        directs: the agent's channels of two with records behind those places.
         claims: what the agent held, by key; the first `CLAIMS` of them.
         more_claims: how many more it held.
         examples: by which it is taught `fleet`.
@@ -42,6 +45,7 @@ class Given(NamedTuple):
     nonce: str
     health: str
     lanes: Mapping[str, Place]
+    directs: tuple[str, ...]
     claims: tuple[Claim, ...]
     more_claims: int
     examples: Examples
@@ -58,6 +62,7 @@ class Given(NamedTuple):
             "nonce": self.nonce,
             "health": self.health,
             "lanes": places_body(self.lanes),
+            "directs": list(self.directs),
             "claims": [claim._asdict() for claim in self.claims],
             "more_claims": self.more_claims,
             "examples": list(self.examples),
@@ -69,6 +74,7 @@ class Present:
     """The parts of a home that tell it, as they are now; `health` is the word of `status`."""
 
     config: HomeConfig
+    store: Store
     cursors: "Cursors"
     claims: "Claims"
     schemas: "Registry"
@@ -77,15 +83,23 @@ class Present:
     def given(self, agent: Agent, now: float, nonce: str | None) -> Given:
         """What is given to a context of `agent` at `now` (epoch seconds); a nonce is made."""
         held = self._held(agent.id)
+        lanes = self.cursors.get(agent.id)
         return Given(
             now=now,
             nonce=nonce or secrets.token_hex(4),
             health=self.health,
-            lanes=self.cursors.get(agent.id),
+            lanes=lanes,
+            directs=tuple(self._directs(agent.id, lanes)),
             claims=tuple(held[:CLAIMS]),
             more_claims=len(held[CLAIMS:]),
             examples=examples.of_home(self.config, agent, self.schemas),
         )
+
+    def _directs(self, agent: str, lanes: Mapping[str, Place]) -> Iterator[str]:
+        for channel in directs_of(self.store, agent):
+            lane = channel_lane(channel)
+            if self.store.head(lane) > lanes.get(lane, Place(0)).seq:
+                yield channel
 
     def _held(self, agent: str) -> list[Claim]:
         held = [claim for claim in self.claims.live() if claim.holder == agent]
@@ -99,14 +113,17 @@ def given_of(body: Body) -> Given:
     Raises:
         KeyError, TypeError, ValueError: it is no such body.
     """
-    claims, taught = body["claims"], body["examples"]
+    claims, taught, directs = body["claims"], body["examples"], body["directs"]
     if not isinstance(claims, list) or not isinstance(taught, list):
         raise TypeError("claims and examples are lists")
+    if not isinstance(directs, list):
+        raise TypeError("directs is a list")
     return Given(
         now=float(str(body["now"])),
         nonce=str(body["nonce"]),
         health=str(body["health"]),
         lanes=places_of(body["lanes"]),
+        directs=tuple(directs),
         claims=tuple(Claim(**claim) for claim in claims),
         more_claims=int(str(body["more_claims"])),
         examples=Examples(*taught),

@@ -122,6 +122,7 @@ BOUNDS = {
     "corrections": Bounds(250, 0.25),
     "events": Bounds(300, 0.50),
     "you": Bounds(150, 700, 700),
+    "inbox": Bounds(200, 0.25),
     "channels": Bounds(200, 0.35),
     "awareness": Bounds(100, 480, 480),
     "metrics": Bounds(150, 500, 500),

@@ -1,6 +1,7 @@
 """Reads what a waking agent is told; it writes nothing, and moves no lane."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +12,8 @@ from fleet.context.awareness import World
 from fleet.context.channels import Told
 from fleet.context.events import Waiting
 from fleet.context.given import Given
+from fleet.context.inbox import MESSAGES as LETTERS
+from fleet.context.inbox import Unread
 from fleet.context.section import MAX_EVENTS, MAX_MESSAGES
 from fleet.context.you import Past
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane, stream_of
@@ -69,7 +72,7 @@ class Facts:
     """Everything that one context is made of, read once.
 
     Attributes:
-        lanes: where each lane stands.
+        lanes: where each lane stands; of the channels of two those with something unread.
         outcomes: None for an agent without the section `metrics`.
     """
 
@@ -80,12 +83,18 @@ class Facts:
     told: tuple[Told, ...]
     outcomes: "Digest | None"
     corrections: corrections.Waiting
+    unread: Unread
 
 
 def gather(sources: Sources, agent: Agent) -> Facts:
     """Read everything."""
     given = sources.given
-    lanes = _lanes(sources, agent)
+    brought = sources.runs.last_ok_advance(agent.id)
+    stand = sources.bus.lanes(agent.id, brought)
+    unread = _unread(sources, agent, stand)
+    lanes = _lanes(sources, agent, stand, brought.keys())
+    of_two = (channel_lane(one.channel) for one in unread.digests)
+    lanes |= {lane: stand.get(lane, Place(0)) for lane in of_two}
     attempts = sources.runs.attempts(agent.id, lanes)
     limit = min(_items(agent, "events", EVENTS), MAX_EVENTS)
     pending = sources.bus.pending(agent.id, floor=lanes, limit=limit, attempts=attempts)
@@ -99,18 +108,19 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         if agent.metrics
         else None,
         corrections=_corrections(sources, agent, lanes[RETRACTIONS]),
+        unread=unread,
     )
 
 
-def _lanes(sources: Sources, agent: Agent) -> dict[str, Place]:
+def _lanes(
+    sources: Sources, agent: Agent, stand: Mapping[str, Place], brought: AbstractSet[str]
+) -> dict[str, Place]:
     """Where the lanes stand; one that has not begun stands where it will."""
     wanted = [ADDRESSED, BROADCAST, RETRACTIONS, *map(channel_lane, agent.channels)]
-    brought = sources.runs.last_ok_advance(agent.id)
-    lanes = sources.bus.lanes(agent.id, brought)
-    begun = sources.given.lanes.keys() | brought.keys()
+    begun = sources.given.lanes.keys() | brought
     return {
-        lane: lanes[lane]
-        if lane in begun and lane in lanes
+        lane: stand[lane]
+        if lane in begun and lane in stand
         else start_of(sources.store, agent, stream_of(lane), sources.given.now)
         for lane in wanted
     }
@@ -174,7 +184,8 @@ def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Wa
 
 
 def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[Told, ...]:
-    limit = min(_items(agent, "channels", MESSAGES), MAX_MESSAGES // max(1, len(agent.channels)))
+    share = max(1, MAX_MESSAGES // max(1, len(agent.channels)))
+    limit = min(_items(agent, "channels", MESSAGES), share)
     return tuple(
         Told(
             sources.config.channels[channel],
@@ -182,3 +193,12 @@ def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[T
         )
         for channel in agent.channels
     )
+
+
+def _unread(sources: Sources, agent: Agent, stand: Mapping[str, Place]) -> Unread:
+    """Direct messages since the lanes' places; a new channel of two is unread from its first."""
+    most = min(_items(agent, "inbox", LETTERS), LETTERS)
+    prefix = channel_lane("")
+    places = {lane.removeprefix(prefix): place.seq for lane, place in stand.items()}
+    found = sources.talk.inbox(agent.id, sources.given.directs, places, most)
+    return Unread(tuple(found), most)

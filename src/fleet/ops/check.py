@@ -17,6 +17,7 @@ from fleet.ops.programs import missing
 from fleet.places import Places
 from fleet.schemas.check import check_files
 from fleet.strictjson import loads
+from fleet.talk.members import is_of_two
 from fleet.text import escape
 from fleet.wiring import Fleet, open_fleet
 
@@ -196,7 +197,7 @@ def _orphans(config: HomeConfig) -> Iterator[Finding]:
         what = f"there is state of {name}, an agent without a file: {', '.join(folders)}"
         yield Finding("note", "state", 0, what, "it stays as history")
     for name in _kept(state / "channels"):
-        if name not in config.channels:
+        if name not in config.channels and not is_of_two(name, config):
             what = f"there are messages in {name}, a channel without a file"
             yield Finding("note", "state/channels", 0, what, "they stay as history")
 

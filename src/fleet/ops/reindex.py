@@ -16,6 +16,7 @@ def reindex(fleet: "Fleet") -> int:
             is only known from its cache.
     """
     from fleet.bus.counts import emitted_by
+    from fleet.talk.direct import directs
     from fleet.talk.limits import limits
 
     config = fleet.config
@@ -29,7 +30,7 @@ def reindex(fleet: "Fleet") -> int:
     fresh.claims.live()
     for name in fresh.schemas.names():
         fresh.schemas.get(name)
-    for channel in config.channels:
+    for channel in (*config.channels, *directs(fresh.store)):
         fresh.talk.board(channel)
         limits(fresh.store, fresh.cache, channel, config.limits.turns_per_thread)
     for agent in config.agents:

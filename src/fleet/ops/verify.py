@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
+from fleet.talk.members import is_of_two
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
@@ -34,7 +35,7 @@ def _orphans(fleet: "Fleet") -> Iterator[Finding]:
     for prefix, known in (("channels/", config.channels), ("runs/", config.agents)):
         for stream in _pages(fleet.store.streams, prefix):
             name = stream.removeprefix(prefix)
-            if name not in known:
+            if name not in known and not is_of_two(name, config):
                 yield Finding("note", f"state/{stream}", 0, f"history of {name}, which has no file")
     for key in _pages(fleet.store.keys, "cursors/"):
         agent = key.removeprefix("cursors/")

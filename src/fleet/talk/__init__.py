@@ -1,4 +1,4 @@
-"""Channels: agents and people post, answer, react and pin; members only.
+"""Channels, of many and of two: agents and people post, answer, react and pin; members only.
 
 Reading moves no lane; what a run has read counts when it succeeded, see `digest`.
 What only readers need is imported where it is used: `post` is on the hot path.
@@ -6,10 +6,12 @@ What only readers need is imported where it is used: `post` is on the hot path.
 
 from typing import TYPE_CHECKING
 
-from fleet.alerts import raise_alert
-from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
+from fleet.errors import Rejected, Unknown
 from fleet.logs import has_key, record_at
 from fleet.records import Body, Draft, Record
+from fleet.talk.brakes import Brakes
+from fleet.talk.direct import direct_name
+from fleet.talk.members import Members
 from fleet.talk.messages import (
     KINDS,
     MAX_TEXT,
@@ -24,6 +26,8 @@ from fleet.talk.messages import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from fleet.config.model import Channel, HomeConfig
     from fleet.cursors import Cursors
     from fleet.identity import Author
@@ -47,6 +51,8 @@ class Talk:
         self._cache = cache
         self._config = config
         self._cursors = cursors
+        self._members = Members(store, config)
+        self._brakes = Brakes(store, cache, config)
 
     # Writing ---------------------------------------------------------------------------------
 
@@ -75,14 +81,15 @@ class Talk:
                 channels, or `key` stands for another message.
             TryAgain: the run's posts or the thread's turns are used up.
         """
-        here = self._channel(author, channel)
+        here = self._members.open(author, channel)
+        self._members.require_reader(here.id)
         check_text(text)
         parent = self._post(here.id, reply_to) if reply_to is not None else None
         thread = self._thread(here.id, parent) if parent else None
+        counted = self._brakes.counted(author, here.id, text, thread)
         if not has_key(self._store, stream_of(here.id), key):  # else it was let in already
-            self._check_posts(author)
-            if thread is not None:
-                self._check_turns(author, here.id, thread)
+            mine = self._own(author) if author.run is not None else ()
+            counted |= self._brakes.check(author, here.id, counted, mine)
             if pin:
                 self._check_pins(here)
         body: Body = {
@@ -90,13 +97,28 @@ class Talk:
             "from_agent": author.name,
             "text": text,
             "reply_to": parent.ref if parent else None,
-            "thread": thread,
             "pin": pin,
             "run": author.run,
+            **counted,
         }
-        if thread is not None:
-            body["events"] = self._store.head("events")
         return self._append(author, here.id, body, key, ("from_agent", "text", "reply_to", "pin"))
+
+    def send(self, author: "Author", to: str, text: str, *, key: str | None = None) -> Record:
+        """Add a message to the channel of two that the author has with `to`.
+
+        Args:
+            author: who says it.
+            to: an agent, or `operator`, a person at the terminal.
+            text: as in `post`.
+            key: as in `post`.
+
+        Raises:
+            Unknown: nobody has that name.
+            Rejected: it is the author's own, or as in `post`.
+            TryAgain: as in `post`.
+        """
+        self._members.require_addressee(author.name, to)
+        return self.post(author, direct_name(author.name, to), text, key=key)
 
     def react(self, author: "Author", ref: str, kind: str) -> Record:
         """Say `agree`, `disagree` or `important` to a message; once for each agent and kind.
@@ -129,7 +151,7 @@ class Talk:
         message = self.get(author, ref)
         if message.pinned:
             return message
-        self._check_pins(self._config.channels[channel])
+        self._check_pins(self._members.named(channel))
         body: Body = {"op": "pin", "from_agent": author.name, "target": seq, "run": author.run}
         if at_hand.find(seq) is None:
             body["message"] = carry(message)
@@ -150,7 +172,7 @@ class Talk:
 
         Repeating it changes nothing.
         """
-        here = self._channel(author, channel)
+        here = self._members.open(author, channel)
         carried: list[Record] = []
         for message in self.board(here.id).messages:
             if message.pinned and message.seq < below:
@@ -169,18 +191,17 @@ class Talk:
 
     def channels(self, author: "Author") -> list["Channel"]:
         """The channels that the author may read and post in, by id."""
-        everywhere = not self._is_agent(author)
-        return [
-            channel
-            for _, channel in sorted(self._config.channels.items())
-            if everywhere or channel.admits(author.name)
-        ]
+        return self._members.channels(author)
+
+    def directs(self, author: "Author") -> list["Channel"]:
+        """The channels of two that the author is in and in which something was said, by id."""
+        return self._members.directs(author.name)
 
     def get(self, author: "Author", ref: str) -> Message:
         """One message, whole; a retracted one for people only."""
         from fleet.talk import reading
 
-        channel, seq = self._message(author, ref, retracted=not self._is_agent(author))
+        channel, seq = self._message(author, ref, retracted=not self._members.is_agent(author))
         at_hand = self.board(channel)
         found = at_hand.find(seq)
         if found is None:
@@ -223,9 +244,9 @@ class Talk:
 
         from fleet.talk import reading
 
-        here = self._channel(author, channel)
+        here = self._members.open(author, channel)
         at_hand = self.board(here.id)
-        without = at_hand.retracted if self._is_agent(author) else frozenset[int]()
+        without = at_hand.retracted if self._members.is_agent(author) else frozenset[int]()
         forward = any(given is not None for given in (unread_after, since_seq, since))
         if thread is None and not forward:
             posts = reading.newest_posts(self._store, here.id, limit, until, before, without)
@@ -248,8 +269,7 @@ class Talk:
         """The channel as it stands now, for fleet itself: it asks for no author."""
         from fleet.talk.board import board
 
-        keep = self._config.channels[self._known(channel)].keep
-        return board(self._store, self._cache, channel, keep)
+        return board(self._store, self._cache, channel, self._members.named(channel).keep)
 
     def digest(self, agent: str, channel: str, after: int, limit: int) -> Digest:
         """What `agent`, which has read up to number `after`, is told of the channel.
@@ -259,37 +279,36 @@ class Talk:
         """
         from fleet.talk import reading
 
-        self._admit(self._config.channels[self._known(channel)], agent)
+        self._members.admit(self._members.named(channel), agent)
         here = self.board(channel)
         if here.place.seq > after:
             self._store.sync(stream_of(channel))
         return reading.digest(self._store, here, agent, after, limit)
 
+    def inbox(
+        self, reader: str, channels: "Iterable[str]", places: "Mapping[str, int]", limit: int
+    ) -> list[Digest]:
+        """What others wrote to `reader` in `channels` of two: the digests with something unread.
+
+        Changes nothing, like `digest`.
+
+        Args:
+            reader: an agent, or `operator`.
+            channels: each with `reader` in it.
+            places: by channel, the number up to which it was read; 0 for those that are not there.
+            limit: messages of one channel, the newest.
+        """
+        found = (
+            self.digest(reader, channel, places.get(channel, 0), limit)
+            for channel in channels
+            if self._store.head(stream_of(channel)) > places.get(channel, 0)
+        )
+        return [one for one in found if one.unread]
+
     # Rights and limits -----------------------------------------------------------------------
 
-    def _is_agent(self, author: "Author") -> bool:
-        return author.agent or author.name in self._config.agents
-
-    def _known(self, channel: str) -> str:
-        known = tuple(sorted(self._config.channels))
-        if channel not in known:
-            near = _nearest(channel, known) or "fleet channels"
-            raise Unknown(f"there is no channel {channel!r}", near)
-        return channel
-
-    def _channel(self, author: "Author", channel: str) -> "Channel":
-        here = self._config.channels[self._known(channel)]
-        if self._is_agent(author):
-            self._admit(here, author.name)
-        return here
-
-    def _admit(self, channel: "Channel", agent: str) -> None:
-        if not channel.admits(agent):
-            own = [one.id for one in self._config.channels.values() if one.admits(agent)]
-            raise NotAllowed(
-                f"{agent} is no member of {channel.id}",
-                f"its channels are {', '.join(sorted(own)) or 'none'}",
-            )
+    def _own(self, author: "Author") -> list[str]:
+        return [one.id for one in (*self.channels(author), *self.directs(author))]
 
     def _message(self, author: "Author", ref: str, *, retracted: bool = False) -> tuple[str, int]:
         """Channel and number of a message that the author may see.
@@ -298,7 +317,7 @@ class Talk:
             Rejected: it was taken back, unless `retracted` ones are wanted.
         """
         channel, seq = message_ref(ref)
-        here = self._channel(author, channel)
+        here = self._members.open(author, channel)
         if not retracted and seq in self.board(here.id).retracted:
             raise Rejected(f"{ref} was retracted", "do not rely on it, and leave it")
         gone = record_at(self._store, stream_of(here.id), seq) is None
@@ -331,45 +350,6 @@ class Talk:
         from fleet.talk import reading
 
         return reading.thread_members(self._store, channel, self._post(channel, ref))
-
-    def _check_posts(self, author: "Author") -> None:
-        if author.run is None:
-            return
-        from fleet.talk.limits import limits
-
-        turns, most = self._config.limits.turns_per_thread, self._config.limits.posts_per_run
-        count = sum(
-            limits(self._store, self._cache, channel.id, turns).posted_by(author.run)
-            for channel in self.channels(author)
-        )
-        if count >= most:
-            raise TryAgain(
-                f"run {author.run} has posted {count} messages, the limit of limits.posts_per_run",
-                "go on in the next run",
-            )
-
-    def _check_turns(self, author: "Author", channel: str, thread: str) -> None:
-        if author.run is None:
-            return
-        from fleet.talk.limits import limits
-
-        turns = self._config.limits.turns_per_thread
-        counted = limits(self._store, self._cache, channel, turns)
-        if not counted.used_up(self._store, thread, author.name, turns):
-            return
-        raise_alert(
-            self._store,
-            kind="loop",
-            subject=thread,
-            what=f"agents answered each other {turns} times in {thread} with nothing new",
-            done="further answers there wait for a person or an event from outside",
-            fix=f"fleet read {channel} --thread {thread}",
-            key=f"loop/{thread}/{counted.state['threads'][thread]['heads'][-1]}",
-        )
-        raise TryAgain(
-            f"loop limit: {turns} turns in the thread of {thread} with nothing new from outside",
-            "leave it to a person, who has an alert",
-        )
 
     def _check_pins(self, channel: "Channel") -> None:
         pins = self.board(channel.id).pins

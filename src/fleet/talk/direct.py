@@ -1,0 +1,59 @@
+"""Channels of two: a name is all they are, and the two in it are all who write there.
+
+No file makes one; its first message does. What is said in one is a channel's business.
+"""
+
+from collections.abc import Iterator
+
+from fleet.config.model import Channel
+from fleet.ports import Store
+from fleet.talk.messages import stream_of
+
+BETWEEN = "+"  # no name of an agent or a channel has one
+_PAGE = 1000
+
+
+def direct_name(one: str, other: str) -> str:
+    """`operator+outreach`: the channel of these two, whoever writes first."""
+    return BETWEEN.join(sorted((one, other)))
+
+
+def pair_of(channel: str) -> tuple[str, str] | None:
+    """The two of a channel of two; None for every other name."""
+    if BETWEEN not in channel:
+        return None
+    first, _, second = channel.partition(BETWEEN)
+    return (first, second) if first and BETWEEN not in second and first < second else None
+
+
+def other_of(channel: str, name: str) -> str:
+    """Whom `name` talks to in a channel of two that it is in."""
+    return channel.removeprefix(f"{name}{BETWEEN}").removesuffix(f"{BETWEEN}{name}")
+
+
+def channel_of_two(pair: tuple[str, str]) -> Channel:
+    """The channel that these two have, as if a file said so."""
+    first, second = pair
+    return Channel(
+        direct_name(first, second),
+        file="",
+        name=f"{first} and {second}",
+        purpose=f"direct messages of {first} and {second}",
+        members=frozenset(pair),
+    )
+
+
+def directs_of(store: Store, name: str) -> list[str]:
+    """The channels of two that `name` is in and in which something was said, sorted."""
+    return [channel for channel in directs(store) if name in (pair_of(channel) or ())]
+
+
+def directs(store: Store) -> Iterator[str]:
+    """The name of every channel of two in which something was said, sorted; one listing."""
+    after = ""
+    while page := store.streams(stream_of(""), after, _PAGE):
+        names = (stream.removeprefix(stream_of("")) for stream in page)
+        yield from (name for name in names if pair_of(name))
+        if len(page) < _PAGE:
+            return
+        after = page[-1]

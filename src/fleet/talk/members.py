@@ -1,0 +1,132 @@
+"""Which channels there are, of many and of two, and who gets into each."""
+
+from typing import TYPE_CHECKING
+
+from fleet.errors import NotAllowed, Rejected, Unknown
+from fleet.identity import OPERATOR
+from fleet.ports import Store
+from fleet.talk.direct import BETWEEN, channel_of_two, direct_name, directs_of, pair_of
+from fleet.talk.messages import stream_of
+
+if TYPE_CHECKING:
+    from fleet.config.model import Channel, HomeConfig
+    from fleet.identity import Author
+
+_EVERYBODY = frozenset({"all", "fleet"})
+_NO_AGENT = frozenset({"human", "system"})
+
+
+class Members:
+    """The doors of one home's channels: an agent gets in by membership, a person anywhere."""
+
+    def __init__(self, store: Store, config: "HomeConfig") -> None:
+        self._store = store
+        self._config = config
+
+    def channels(self, author: "Author") -> list["Channel"]:
+        """The channels with a file that the author may read and post in, by id."""
+        everywhere = not self.is_agent(author)
+        return [
+            channel
+            for _, channel in sorted(self._config.channels.items())
+            if everywhere or channel.admits(author.name)
+        ]
+
+    def directs(self, name: str) -> list["Channel"]:
+        """The channels of two in which `name` is one and something was said; one listing."""
+        pairs = map(pair_of, directs_of(self._store, name))
+        return [channel_of_two(pair) for pair in pairs if pair]
+
+    def named(self, channel: str) -> "Channel":
+        """The channel of that name: one that a file makes, or one of two who are or were here.
+
+        Raises:
+            Unknown: there is none.
+        """
+        known = self._config.channels
+        if channel in known:
+            return known[channel]
+        pair = pair_of(channel)
+        if pair and (is_of_two(channel, self._config) or self._store.head(stream_of(channel))):
+            return channel_of_two(pair)
+        from fleet.text import suggest
+
+        near = suggest(channel, sorted(known)) or "fleet channels"
+        if channel in self._config.agents:
+            near = f"it is an agent: fleet send {channel} 'TEXT'"
+        turned = direct_name(*channel.partition(BETWEEN)[::2])
+        if is_of_two(turned, self._config):
+            near = f"their channel is {turned}"
+        raise Unknown(f"there is no channel {channel!r}", near)
+
+    def open(self, author: "Author", channel: str) -> "Channel":
+        """The channel of that name for the author.
+
+        Raises:
+            Unknown: there is none.
+            NotAllowed: the author is an agent and no member.
+        """
+        here = self.named(channel)
+        if self.is_agent(author):
+            self.admit(here, author.name)
+        return here
+
+    def admit(self, channel: "Channel", agent: str) -> None:
+        """Refuse an agent that is no member of `channel`.
+
+        Raises:
+            NotAllowed: it is none.
+        """
+        if not channel.admits(agent):
+            own = [one.id for one in self._config.channels.values() if one.admits(agent)]
+            raise NotAllowed(
+                f"{agent} is no member of {channel.id}",
+                f"its channels are {', '.join(sorted(own)) or 'none'}",
+            )
+
+    def require_reader(self, channel: str) -> None:
+        """Refuse a channel of two whose other one is gone: nobody would read what is said.
+
+        Raises:
+            Unknown: one of the two is no agent any more.
+        """
+        gone = [name for name in pair_of(channel) or () if not _is_here(name, self._config)]
+        if gone:
+            raise Unknown(f"there is no agent {gone[0]!r} any more", "post to a channel")
+
+    def require_addressee(self, author: str, to: str) -> None:
+        """Refuse a name to which `author` cannot send.
+
+        Raises:
+            Unknown: it is no agent's and not `operator`.
+            Rejected: it is the author's own.
+        """
+        if to == author:
+            own = "fleet report TEXT --next TEXT tells your next run"
+            raise Rejected("a message to oneself", "name an agent" if to == OPERATOR else own)
+        if _is_here(to, self._config):
+            return
+        from fleet.text import clip, one_of
+
+        what = f"there is nobody {clip(to, 80)!r} to send to"
+        if to in self._config.channels:
+            raise Unknown(what, f"it is a channel: fleet post {to} 'TEXT'")
+        if to in _EVERYBODY:
+            raise Unknown(what, "post where all of them read: fleet channels")
+        if to in _NO_AGENT:
+            raise Unknown(what, f"fleet send {OPERATOR} 'TEXT' reaches a person")
+        raise Unknown(what, one_of(to, [*self._config.agents, OPERATOR]))
+
+    def is_agent(self, author: "Author") -> bool:
+        """Whether the author has an agent's rights: a run, or a person who acts for one."""
+        return author.agent or author.name in self._config.agents
+
+
+def is_of_two(channel: str, config: "HomeConfig") -> bool:
+    """Whether it is the channel of two who are here, said something in it or not."""
+    pair = pair_of(channel)
+    return pair is not None and all(_is_here(name, config) for name in pair)
+
+
+def _is_here(name: str, config: "HomeConfig") -> bool:
+    return name in config.agents or name == OPERATOR
