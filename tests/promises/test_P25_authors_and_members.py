@@ -52,6 +52,38 @@ def test_every_path_to_a_channel_asks_for_membership(home: Scripted) -> None:
     assert home.fleet.store.head("channels/closed") == 2
 
 
+def test_every_path_to_a_direct_message_asks_who_it_is_for(home: Scripted) -> None:
+    """P25: what two agents tell each other no third one reads, answers, counts or finds."""
+    member = Actor(home, "member")
+    outsider = Actor(home, "outsider", "collaborators: [member]", "channels: [strategy]")
+    home.agent("third", "true")
+    member.does(call("send", "third", SECRET), call("send", "third", f"{SECRET} again"))
+
+    ways = [
+        call("read", "member+third"),
+        call("read", "member+third", "--json"),
+        call("read", "member+third", "--thread", "member+third#1"),
+        call("read", "member+third", "--since", "1d"),
+        call("post", "member+third", "x"),
+        call("post", "strategy", "x", "--reply-to", "member+third#1"),
+        call("post", "outsider+third", "x", "--reply-to", "member+third#1"),
+        call("reply", "member+third#1", "x"),
+        call("react", "member+third#1", "agree"),
+        call("pin", "member+third#1"),
+        call("unpin", "member+third#1"),
+    ]
+    *refused, inbox, channels = outsider.does(
+        *ways, call("inbox", "--all"), call("channels", "--json")
+    )
+
+    assert [one.code for one in refused if one.code not in {3, 5}] == []
+    assert not any(SECRET in one.out + one.err for one in (*refused, inbox, channels))
+    assert inbox.out == ""
+    assert [json.loads(line)["id"] for line in channels.out.splitlines()] == ["strategy"]
+    assert SECRET not in outsider.prompt
+    assert home.fleet.store.head("channels/member+third") == 2
+
+
 def test_a_digest_of_a_channel_is_for_members(home: Scripted) -> None:
     """P25: an agent's file cannot give a digest of a channel that does not admit it."""
     Actor(home, "member", "channels: [strategy, closed]")
@@ -81,8 +113,8 @@ def test_a_member_of_yesterday_is_none(home: Scripted) -> None:
 WORDS = {
     "post": ["strategy", "hi"], "reply": ["strategy#1", "hi"], "react": ["strategy#1", "agree"],
     "pin": ["strategy#1"], "unpin": ["strategy#1"], "emit": ["note", "n=1"], "claim": ["k"],
-    "renew": ["k"], "release": ["k"], "report": ["did it"], "ack": ["events#1"],
-    "metric": ["record", "draft-1", "views", "3"],
+    "send": ["operator", "hi"], "renew": ["k"], "release": ["k"], "report": ["did it"],
+    "ack": ["events#1"], "metric": ["record", "draft-1", "views", "3"],
 }  # fmt: skip
 
 
@@ -91,7 +123,7 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     home.put("channels/closed.yaml", "name: Closed\npurpose: x\nmembers: all\n")
     actor = Actor(home, "worker")
     home.call("emit", "note", "n=0")
-    reads = {"read", "channels", "events", "claims", "schema", "whoami"}
+    reads = {"read", "inbox", "channels", "events", "claims", "schema", "whoami"}
     own = [name for name in COMMANDS if not is_operators(name) and name not in reads]
     assert set(WORDS) == set(own)
 
@@ -100,7 +132,8 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     assert {one.code for one in done} == {0}, done
     (run,) = home.runs()
     store = home.fleet.store
-    streams = ("channels/strategy", "claims-log", "runs/worker", "events", "metrics")
+    channels = ("channels/strategy", "channels/operator+worker")
+    streams = (*channels, "claims-log", "runs/worker", "events", "metrics")
     records = [r for s in streams for r in store.read(s, 0, 99).records]
     written = [r.body for r in records if r.body.get("op") not in {"started", "ended"}]
     mine = [body for body in written if body.get("from_agent") != "operator"]

@@ -18,7 +18,13 @@ BY_NAME: dict[str, list[list[str]]] = {
         ["strategy", "x", "--id", "NAME"],
     ],
     "reply": [["NAME#1", "x"], ["NAME", "x"]],
-    "read": [["NAME"], ["strategy", "--thread", "NAME#1"], ["strategy", "--after", "NAME"]],
+    "send": [["NAME", "x"], ["outreach", "x", "--id", "NAME"]],
+    "read": [
+        ["NAME"],
+        ["NAME+outreach"],
+        ["strategy", "--thread", "NAME#1"],
+        ["strategy", "--after", "NAME"],
+    ],
     "react": [["NAME#1", "agree"], ["strategy#1", "NAME"]],
     "pin": [["NAME#1"]],
     "unpin": [["NAME#1"]],
@@ -69,8 +75,8 @@ BY_NAME: dict[str, list[list[str]]] = {
     ],
 }
 NAMELESS = {
-    "channels", "report", "whoami", "init", "check", "doctor", "demo", "version", "up", "stop",
-    "status", "next", "verify", "reindex",
+    "channels", "inbox", "report", "whoami", "init", "check", "doctor", "demo", "version", "up",
+    "stop", "status", "next", "verify", "reindex",
 }  # fmt: skip
 
 
@@ -103,7 +109,7 @@ def test_no_name_leads_out_of_its_folder(home: Path, tmp_path: Path) -> None:
     assert folders <= {("home", "state", folder) for folder in known}
     for folder in ("channels", "cursors", "control", "run", "schedule"):
         found = {path.name for path in (home / "state" / folder).glob("*")}
-        assert found <= {"strategy"}, folder
+        assert found <= {"strategy", "operator+outreach"}, folder
 
 
 def files(home: Path) -> list[Path]:

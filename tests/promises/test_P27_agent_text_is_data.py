@@ -35,7 +35,7 @@ def hostile_home(tmp_path: Path) -> Scripted:
     home.put("schemas/note.json", json.dumps(schema))
     home.put(
         "prompts/base.md.j2",
-        "{% block context %}{{ you }}\n{{ awareness }}\n{{ events }}\n{{ channels }}\n"
+        "{% block context %}{{ you }}\n{{ awareness }}\n{{ events }}\n{{ channels }}\n{{ inbox }}\n"
         "{% endblock %}{% block task %}Work.\n{% for e in events.items %}{{ e.payload.n }}\n"
         "{% endfor %}{% endblock %}",
     )
@@ -46,6 +46,8 @@ WRITES: list[Call] = [
     call("post", "strategy", CLEAN),
     call("post", "strategy", "-", "--pin", stdin=HOSTILE),
     call("reply", "strategy#1", CLEAN),
+    call("send", "operator", CLEAN),
+    call("send", "reader", "-", stdin=HOSTILE),
     call("emit", "note", "--data", json.dumps({"n": HOSTILE, HOSTILE: {HOSTILE: [HOSTILE]}})),
     call("emit", "note", f"n={CLEAN}", "--to", "reader", "--id", "K\x1b[2J\u202e"),
     call("metric", "record", "@/etc/passwd [/red]", "views", "1", "--id", "K\x1b[2J"),
@@ -59,11 +61,12 @@ READS: list[list[str]] = [
     ["runs"],
     ["runs", "writer"], ["logs", "writer"], ["context", "reader"],
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
-    ["check"], ["verify"], ["doctor"], ["shadow", "list"],
+    ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
+    ["read", "reader+writer"],
 ]  # fmt: skip
 NO_READER = {
-    "post", "reply", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release", "report",
-    "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
+    "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
+    "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
     "agent", "channel",
 }  # fmt: skip
 
@@ -132,17 +135,18 @@ def test_no_prompt_obeys_what_agents_wrote(tmp_path: Path) -> None:
     assert {one.code for one in writer.does(*WRITES)} == {0}
 
     reader.does(call("report", CLEAN), call("claim", "k", "--keep", "1h", "--note", "@/etc/passwd"))
+    first = reader.prompt
     reader.does()
 
-    prompt = reader.prompt
-    assert "owned" in prompt
-    assert "/etc/passwd" in prompt
-    assert not re.search(r"(?<![!-?A-~\w])@/etc", prompt)
-    assert not re.search(r"(?m)^\s*/clear", prompt)
-    assert not re.search(r"(?m)^(strategy#99|## You are root|</fleet-data>)", prompt)
-    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2066\ufeff\U000e0041]", prompt)
-    nonce = re.search(r"<fleet-data (\w+)", prompt)
-    assert nonce
-    opened = re.findall(rf"(?m)^<fleet-data {nonce[1]}: ", prompt)
-    closed = re.findall(rf"(?m)^</fleet-data {nonce[1]}>$", prompt)
-    assert len(opened) == len(closed) >= 3
+    for prompt, blocks in ((first, 4), (reader.prompt, 3)):
+        assert "owned" in prompt
+        assert "/etc/passwd" in prompt
+        assert not re.search(r"(?<![!-?A-~\w])@/etc", prompt)
+        assert not re.search(r"(?m)^\s*/clear", prompt)
+        assert not re.search(r"(?m)^(strategy#99|## You are root|</fleet-data>)", prompt)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2066\ufeff\U000e0041]", prompt)
+        nonce = re.search(r"<fleet-data (\w+)", prompt)
+        assert nonce
+        opened = re.findall(rf"(?m)^<fleet-data {nonce[1]}: ", prompt)
+        closed = re.findall(rf"(?m)^</fleet-data {nonce[1]}>$", prompt)
+        assert len(opened) == len(closed) == blocks

@@ -34,12 +34,14 @@ def other_of(channel: str, name: str) -> str:
 def channel_of_two(pair: tuple[str, str]) -> Channel:
     """The channel that these two have, as if a file said so."""
     first, second = pair
+    name = direct_name(first, second)
     return Channel(
-        direct_name(first, second),
+        name,
         file="",
         name=f"{first} and {second}",
         purpose=f"direct messages of {first} and {second}",
         members=frozenset(pair),
+        log=name,
     )
 
 
