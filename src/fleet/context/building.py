@@ -5,9 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from hashlib import sha256
 from zoneinfo import ZoneInfo
 
+from fleet import __version__
+from fleet.blobs import name_of
 from fleet.bus import lane_of
 from fleet.config.model import Agent, HomeConfig
 from fleet.context import (
@@ -50,7 +51,7 @@ class Context:
         hops: the most wakes behind any event that is shown.
         manifest: what the same bytes can be built from again; JSON values only. `facts` is what
             the run's record takes, `heads` and `crcs` the newest record of each log that was read.
-        templates: by name the text of each template that took part; the manifest has its sha256.
+        templates: by name the text of each template that took part; the manifest has its hash.
     """
 
     sections: tuple[Section, ...]
@@ -112,10 +113,10 @@ def build_from(sources: Sources, agent: Agent, run: str, *, durable: bool = Fals
         "run": run,
         "agent": agent.id,
         "now": rfc3339(given.now),
+        "fleet": __version__,
+        "root": str(config.root),
         "config": config.version,
-        "templates": {
-            name: sha256(text.encode()).hexdigest() for name, text in rendered.templates.items()
-        },
+        "templates": {name: name_of(text) for name, text in rendered.templates.items()},
         "heads": {stream: place.seq for stream, place in pins.items()},
         "crcs": {stream: place.crc for stream, place in pins.items()},
         "given": given.as_json(),

@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from fleet import identity
+from fleet import blobs, identity
 from fleet.config.model import Agent
-from fleet.context import Context, RenderFailed, build, start_of
+from fleet.config.portable import to_json
+from fleet.context import Context, RenderFailed, build, made_body, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
@@ -25,6 +26,7 @@ from fleet.runner.launchers import Plan, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
+from fleet.runs.folder import MADE, hashes
 from fleet.status import low_disk
 from fleet.units import counted
 from fleet.wiring import Fleet
@@ -115,8 +117,10 @@ def start(
     )
     try:
         ready(fleet, agent)
-        context, made = _prepare(fleet, agent, run)
-        record(context=cast("Body", context.manifest["facts"]))
+        context, planned = _prepare(fleet, agent, run)
+        files = hashes(fleet.config.run_folder(run), MADE)
+        facts = cast("Body", context.manifest["facts"])
+        record(context=facts, made=made_body(context.manifest, files))
     except (RenderFailed, BadHome, Rejected) as fault:
         record()
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
@@ -132,7 +136,7 @@ def start(
         raise
     try:
         _hold(fleet, agent, run)
-        return Live(run, agent.id, _spawn(fleet.config.run_folder(run), made))
+        return Live(run, agent.id, _spawn(fleet.config.run_folder(run), planned))
     except Held as fault:
         settle.finish(fleet, agent.id, run, Verdict("killed", f"prepared too late: {fault}"))
         return None
@@ -226,6 +230,9 @@ def ready(fleet: Fleet, agent: Agent) -> None:
 def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     """Build the context and write the run folder; nothing is launched yet."""
     context = build(fleet.sources(), agent, run=run, durable=True)
+    context.manifest["config_blob"] = blobs.keep(fleet.store, to_json(fleet.config))
+    for text in context.templates.values():
+        blobs.keep(fleet.store, text)
     lifetime = agent.timeout + agent.grace + MARGIN
     hive = fleet.config.hive
     token = identity.issue_token(

@@ -27,6 +27,7 @@ from fleet.runner.live import (
     whole,
 )
 from fleet.runs import Run
+from fleet.runs.folder import LEFT, hashes
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
 from fleet.runs.run import places_body, places_of
@@ -114,7 +115,8 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     advance = fleet.bus.narrowed(run, places_of(facts.get("advance")))
     facts["advance"] = places_body(advance)
     ended = rfc3339(fleet.store.now().wall)
-    fleet.runs.finish(agent, run, verdict, ended=ended, context=facts)
+    left_files = hashes(fleet.config.run_folder(run), LEFT)
+    fleet.runs.finish(agent, run, verdict, ended=ended, context=facts, files=left_files)
     fleet.bus.apply_advance(agent, fleet.runs.last_ok_advance(agent))
     release(fleet, run)
     identity.end_token(fleet.store, run)

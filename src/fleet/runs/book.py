@@ -49,6 +49,7 @@ class Runs:
         caught_up: bool = False,
         shadow: bool = False,
         context: Body | None = None,
+        made: Body | None = None,
     ) -> Record:
         """Record that `run` begins; the same run twice is one record.
 
@@ -61,6 +62,7 @@ class Runs:
             caught_up: whether it stands for slots that were missed.
             shadow: whether what it writes to others waits for a person.
             context: what its prompt shows, the `facts` of its manifest; may come with `finish`.
+            made: what its context was made from, so that it can be built again.
         """
         body: Body = {
             "op": "started",
@@ -72,11 +74,19 @@ class Runs:
             "caught_up": caught_up,
             "shadow": shadow,
             "context": context,
+            "made": made,
         }
         return self._append(agent, body, key=f"started:{run}")
 
     def finish(
-        self, agent: str, run: str, verdict: Verdict, *, ended: str, context: Body | None = None
+        self,
+        agent: str,
+        run: str,
+        verdict: Verdict,
+        *,
+        ended: str,
+        context: Body | None = None,
+        files: Mapping[str, str] | None = None,
     ) -> Record:
         """Record how `run` ended; the first end that was recorded stands.
 
@@ -86,6 +96,7 @@ class Runs:
             verdict: what became of it; `advance` is recorded only where its row advances.
             ended: RFC 3339.
             context: as in `start`; None takes what `start` was given.
+            files: by name the hash of each file that it left in its folder.
         """
         known = self._index(agent)["whole"].get(run, {})
         facts = context if context is not None else _mapping(known.get("context"))
@@ -93,6 +104,7 @@ class Runs:
         body |= {"shown": facts.get("shown", []), "events_shown": facts.get("events_shown", 0)}
         body |= {"lanes": facts.get("lanes", {}), "events": facts.get("events", {})}
         body["advance"] = facts.get("advance", {}) if verdict.row.advances else {}
+        body["files"] = dict(files or {})
         return self._append(agent, body, key=f"ended:{run}")
 
     def report(
@@ -157,6 +169,17 @@ class Runs:
         """The agent's newest run that has an end; a retracted one without its report."""
         ended = [run for run in map(run_of, self._whole(agent)) if not run.open]
         return self._quiet(ended[-1]) if ended else None
+
+    def made(self, run: Run) -> Body | None:
+        """What the context of `run` was made from; None when it had none, or says nothing of it."""
+        entries = self._index(run.agent)["runs"]
+        place = next((entry for entry in entries if entry["id"] == run.id), None)
+        after, upto = (place["first"] - 1, place["last"]) if place else (0, MANY)
+        for record in self._records(run.agent, after, upto):
+            if (record.body.get("op"), record.body.get("run")) == ("started", run.id):
+                made = record.body.get("made")
+                return made if isinstance(made, dict) else None
+        return None
 
     def list(self, agent: str | None, limit: int) -> Sequence[Run]:
         """The newest `limit` runs, of one agent or of all, newest first."""
