@@ -15,7 +15,7 @@ import pytest
 from clocks import FakeClock
 from fleet.errors import FleetError
 from fleet.folds import Values
-from fleet.identity import Author
+from fleet.identity import SYSTEM, Author
 from fleet.records import Batch, Draft, new_id, rfc3339
 from fleet.runner import launch, settle
 from fleet.runs import Run
@@ -84,13 +84,26 @@ class History:
         author = in_run("reply-handler", f"posting-{self.count}")
         return self.fleet.talk.post(author, channel, text or f"text {self.count}", **more).ref
 
-    def run(self, agent: str = "outreach", *, code: int = 0, report: str = "did it") -> Run:
-        """A whole run: launched, told its context, reporting, ended with exit code `code`."""
+    def launched(self, agent: str = "outreach") -> str:
+        """Launch a run; its id."""
         fleet = self.fleet
         run = new_id(self.clock.wall)
         self.clock.advance(0.01)
         launch.reserve(fleet, fleet.config.agents[agent], run)
         launch.start(fleet, fleet.config.agents[agent], run, slot=f"hand:{run}")
+        return run
+
+    def recorded(self, made: dict[str, object] | None) -> str:
+        """A run of which there is a record only, with what it says that it was made from."""
+        run = new_id(self.clock.wall)
+        self.clock.advance(0.01)
+        self.fleet.runs.start(SYSTEM, "outreach", run, slot=f"hand:{run}", context={}, made=made)
+        return run
+
+    def run(self, agent: str = "outreach", *, code: int = 0, report: str = "did it") -> Run:
+        """A whole run: launched, told its context, reporting, ended with exit code `code`."""
+        fleet = self.fleet
+        run = self.launched(agent)
         folder = fleet.config.run_folder(run)
         names = ("context.md", "prompt.md")
         self.told[run] = {name: (folder / name).read_bytes() for name in names}

@@ -7,6 +7,7 @@ import pytest
 from fleet.identity import Author
 from fleet.runs import Verdict
 from fleet.wiring import open_fleet
+from histories import History
 from people import OPERATOR, in_run
 
 
@@ -48,3 +49,9 @@ class Past:
 def past(home: Path) -> Past:
     """The home of the `home` fixture, nothing in it yet."""
     return Past(home)
+
+
+@pytest.fixture
+def history(home: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    """The same home in memory: real runs may be launched in it, and nothing has happened yet."""
+    return History(home, monkeypatch)

@@ -23,7 +23,7 @@ ARGUMENTS = {
     "metric": ["show"],
     "shadow": ["list"],
 }  # fmt: skip
-SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor"}
+SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor", "replay", "diff"}
 
 
 @pytest.fixture

@@ -57,6 +57,8 @@ BY_NAME: dict[str, list[list[str]]] = {
     "runs": [["NAME"]],
     "logs": [["NAME"], ["NAME~1"]],
     "context": [["NAME"]],
+    "replay": [["NAME"], ["NAME~1"]],
+    "diff": [["NAME", "outreach"], ["NAME", "NAME"]],
     "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
     "shadow": [["list", "NAME"], ["accept", "NAME"], ["drop", "NAME"]],
     "agent": [

@@ -57,6 +57,8 @@ COMMANDS = {
     "halt": Entry("runner", RUNNER, "Pause, and stop what runs"),
     "runs": Entry("history", HISTORY, "Runs, newest first"),
     "logs": Entry("history", HISTORY, "What a run printed"),
+    "replay": Entry("replay", HISTORY, "Build a run's prompt again, byte for byte"),
+    "diff": Entry("replay", HISTORY, "Why two runs were not the same"),
     "context": Entry("history", HISTORY, "What an agent would be told now"),
     "shadow": Entry("shadow", CARE, "What agents in shadow mode would have written"),
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
@@ -92,7 +94,6 @@ LATER = {
             "capability",
             "dash",
             "deadletters",
-            "diff",
             "explain",
             "forecast",
             "graph",
@@ -106,7 +107,6 @@ LATER = {
             "migrate",
             "query",
             "recap",
-            "replay",
             "restore",
             "retract",
             "seen",
@@ -132,9 +132,9 @@ BEFORE = ("--home", "--as", "--debug")
 
 TOLERANT = frozenset(
     {
-        "agent", "channel", "channels", "claims", "context", "doctor", "events", "halt", "inbox",
-        "logs", "next", "pause", "read", "resume", "runs", "schema", "status", "stop", "verify",
-        "whoami",
+        "agent", "channel", "channels", "claims", "context", "diff", "doctor", "events", "halt",
+        "inbox", "logs", "next", "pause", "read", "replay", "resume", "runs", "schema", "status",
+        "stop", "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

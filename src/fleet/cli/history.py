@@ -78,7 +78,7 @@ def runs_command(
 def logs_command(session: Session, *, ref: str, follow: bool) -> None:
     """What a run printed, and its errors. RUN: an id or its beginning, an agent, agent~1, last."""
     fleet = session.fleet
-    run = _run(session, ref)
+    run = find_run(session, ref)
     folder = fleet.places.run_folder(run.id)
     out, err = folder / "stdout.jsonl", folder / "stderr.log"
     place = _print_from(out, 0)
@@ -92,7 +92,7 @@ def logs_command(session: Session, *, ref: str, follow: bool) -> None:
         _print_from(err, 0)
 
 
-def _run(session: Session, ref: str) -> "Run":
+def find_run(session: Session, ref: str) -> "Run":
     """The run that `ref` means; an agent that has not run is told from one that is not there."""
     agents = session.fleet.config.agents
     try:

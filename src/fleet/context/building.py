@@ -47,7 +47,8 @@ class Context:
         context_md: the template's block `context`.
         prompt_md: a fixed first line and the template's block `task`.
         shown: references of every record that either of them really shows.
-        advance: where the lanes go if the run succeeds.
+        lanes: where each lane stood.
+        advance: where they go if the run succeeds.
         hops: the most wakes behind any event that is shown.
         manifest: what the same bytes can be built from again; JSON values only. `facts` is what
             the run's record takes, `heads` and `crcs` the newest record of each log that was read.
@@ -58,6 +59,7 @@ class Context:
     context_md: str
     prompt_md: str
     shown: tuple[str, ...]
+    lanes: Mapping[str, Place]
     advance: Mapping[str, Place]
     hops: int
     manifest: Body
@@ -129,6 +131,7 @@ def build_from(sources: Sources, agent: Agent, run: str, *, durable: bool = Fals
         context_md=context_md,
         prompt_md=f"{first}\n{task.lstrip()}",
         shown=seen.refs,
+        lanes=facts.lanes,
         advance=advance,
         hops=max((_hops(record) for record in _shown(facts, seen)), default=0),
         manifest=manifest,
