@@ -240,7 +240,9 @@ class Fleet:
 
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""
-        return Fleet(self.root, env=self.env, as_agent=self._as_agent, strict=False)
+        fresh = Fleet(self.root, env=self.env, as_agent=self._as_agent, strict=False)
+        fresh.__dict__["values"] = self.values  # what was computed is of the same logs
+        return fresh
 
 
 def open_fleet(

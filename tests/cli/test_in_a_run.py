@@ -15,7 +15,8 @@ from fleet.text import tokens
 OPERATORS = [name for name in COMMANDS if is_operators(name)]
 ARGUMENTS = {
     "init": ["new"], "run": ["outreach"], "halt": ["--all"], "logs": ["last"],
-    "context": ["outreach"], "replay": ["last"], "diff": ["last", "last"], "skip": ["outreach", "--to", "now"],
+    "context": ["outreach"], "replay": ["last"], "diff": ["last", "last"],
+    "skip": ["outreach", "--to", "now"],
 }  # fmt: skip
 
 
