@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Fleet as Call
-from fleet.errors import Held, Rejected, Unavailable, Unknown
+from fleet.errors import BadHome, Held, Rejected, Unavailable, Unknown
 from fleet.identity import Author
 from fleet.ops import roster
 from fleet.wiring import Fleet, open_fleet
@@ -62,7 +62,7 @@ def test_a_rename_changes_the_name_and_no_other_byte(commented: Path, fleet: Cal
     assert {name: data for name, data in after.items() if before.get(name) != data} == renamed
     assert set(before) - set(after) == {"agents/outreach.yaml"}
     assert "prompts/outreach.md.j2" in done.stdout  # what speaks to a model is left to a person
-    opened(commented)
+    assert "first-touch" in opened(commented).config.agents
 
 
 def test_a_renamed_agent_goes_on_where_it_was(home: Path) -> None:
@@ -198,3 +198,36 @@ def test_an_edit_that_would_break_the_home_writes_nothing(home: Path, fleet: Cal
     assert "must be a whole number" in value.stderr
     assert "the agent reply-handler is there already" in taken.stderr
     assert files_of(home) == before
+
+
+def test_a_renamed_channel_keeps_its_messages_and_their_references(home: Path, fleet: Call) -> None:
+    """Unread messages stay unread, old references go on, and both names are understood."""
+    env = {"FLEET_HOME": str(home)}
+    before = opened(home)
+    first = before.talk.post(in_run("reply-handler"), "outreach-review", "before")
+
+    done = fleet("channel", "rename", "outreach-review", "mail-review", env=env)
+    posted = fleet("post", "mail-review", "after", env=env)
+    answered = fleet("reply", "mail-review#1", "to the first", env=env)
+
+    assert done.returncode == 0, done.stderr
+    assert (posted.stdout, answered.stdout) == ("outreach-review#2\n", "outreach-review#3\n")
+    config = opened(home).config
+    assert config.agents["outreach"].channels == ("strategy", "outreach-review")
+    assert "channels: [strategy, mail-review]" in (home / "agents/outreach.yaml").read_text()
+    digest = opened(home).talk.digest("outreach", "outreach-review", 0, 9)
+    assert [m.ref for m in digest.messages] == [first.ref, "outreach-review#2", "outreach-review#3"]
+    assert "before" in fleet("read", "mail-review", env=env).stdout
+
+    again = fleet("channel", "rename", "mail-review", "letters", env=env)
+    assert again.returncode == 0, again.stderr
+    assert opened(home).config.channels["outreach-review"].alias == "letters"
+
+
+def test_two_channels_never_share_a_log(home: Path) -> None:
+    """A log that another channel has, or whose name one bears, is a fault of the file."""
+    other = home / "channels/outreach-review.yaml"
+    other.write_text(other.read_text() + "log: strategy\n")
+
+    with pytest.raises(BadHome, match=r"the log strategy belongs to channels/strategy\.yaml"):
+        _ = opened(home).config

@@ -65,6 +65,7 @@ def post_command(
     """Add a message to a channel you are a member of. TEXT `-` reads standard input."""
     if text is None and file is None and not _is_channel(session, channel):
         raise Usage(f"'{channel}' is no channel", _yours(session, channel))
+    channel = _id_of(session, channel)
     words = text_of(session, text, file, f"fleet post {channel} 'TEXT'")
     record = session.fleet.talk.post(
         session.fleet.author, channel, words, reply_to=reply_to, pin=pin, key=key
@@ -95,7 +96,7 @@ def reply_command(
     as_json: bool,
 ) -> None:
     """Answer a message, in its channel. TEXT `-` reads standard input."""
-    channel = _channel_of(ref)
+    channel = _id_of(session, _channel_of(ref))
     words = text_of(session, text, file, f"fleet reply {ref} 'TEXT'")
     record = session.fleet.talk.post(session.fleet.author, channel, words, reply_to=ref, key=key)
     say_posted(session, record, channel, as_json=as_json)
@@ -136,6 +137,7 @@ def read_command(
 ) -> None:
     """Messages of a channel, newest last. Reading consumes nothing."""
     fleet = session.fleet
+    channel = _id_of(session, channel)
     most = page(session, limit, READ_ITEMS, as_json=as_json)
     first, last = moment(session, since, "--since"), moment(session, until, "--until")
     head = fleet.store.head(f"channels/{channel}")
@@ -208,13 +210,15 @@ def channels_command(session: Session, *, as_json: bool) -> None:
             say_json(
                 {
                     "id": channel.id,
+                    "alias": channel.alias or None,
                     "name": channel.name,
                     "purpose": channel.purpose,
                     "members": "all" if channel.members is None else sorted(channel.members),
                 }
             )
         return
-    items = [Item(row) for row in table([c.id, c.purpose] for c in channels)] if channels else []
+    rows = [[f"{c.id} ({c.alias})" if c.alias else c.id, c.purpose] for c in channels]
+    items = [Item(row) for row in table(rows)] if channels else []
     say_items(session, items)
 
 
@@ -304,10 +308,16 @@ def places_of(session: Session, agent: str) -> "dict[str, int]":
     }
 
 
+def _id_of(session: Session, name: str) -> str:
+    """The id of the channel that is called `name` now; every other name is its own."""
+    found = session.fleet.config.channel_named(name)
+    return found.id if found else name
+
+
 def _is_channel(session: Session, channel: str) -> bool:
     from fleet.talk.direct import pair_of
 
-    return channel in session.fleet.config.channels or pair_of(channel) is not None
+    return session.fleet.config.channel_named(channel) is not None or pair_of(channel) is not None
 
 
 def _yours(session: Session, text: str) -> str:

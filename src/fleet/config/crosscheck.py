@@ -78,6 +78,7 @@ def check(home: Home) -> list[Finding]:
     if home.fleet:
         found += _unknown(home, home.fleet, FLEET_REFERENCES)
         found += _shared_accounts(home.fleet)
+    found += _shared_logs(home)
     for channel in home.channels.values():
         found += _unknown(home, channel, CHANNEL_REFERENCES)
     for name, agent in home.agents.items():
@@ -115,6 +116,18 @@ def _unknown(
             if text and text not in names:
                 what = f"{dotted(path)}: {_WORDING[kind].format(name=text)}"
                 yield Finding("error", document.file, document.line(path), what, known(text, names))
+
+
+def _shared_logs(home: Home) -> Iterator[Finding]:
+    """A log belongs to one channel, and no other channel may have its name."""
+    for name, document in home.channels.items():
+        log = document.tree.get("log")
+        for other, of_other in home.channels.items():
+            named = of_other.tree.get("log") or other
+            if other != name and isinstance(log, str) and log in {other, named}:
+                what = f"log: the log {log} belongs to channels/{other}.yaml"
+                line = document.line(("log",))
+                yield Finding("error", document.file, line, what, "name another, or leave it out")
 
 
 def _shared_accounts(fleet: Document) -> Iterator[Finding]:

@@ -166,7 +166,8 @@ class Agent(NamedTuple):
 class Channel(NamedTuple):
     """A talkspace; `members` None means all. `keep` messages stay in the digest's reach.
 
-    `log` is the name under which its messages stand: the id it had first, also in references.
+    `id` is also the name of its log and the beginning of its references. A renamed channel keeps
+    both, and `alias` is what it is called now ("" while its file has its id for a name).
     """
 
     id: str
@@ -176,7 +177,7 @@ class Channel(NamedTuple):
     members: frozenset[str] | None = None
     keep: int = 100
     max_pins: int = 20
-    log: str = ""
+    alias: str = ""
 
     def admits(self, agent: str) -> bool:
         """Whether `agent` may read and post here."""
@@ -219,6 +220,11 @@ class HomeConfig(NamedTuple):
     def state(self) -> Path:
         """Where fleet writes."""
         return self.root / "state"
+
+    def channel_named(self, name: str) -> Channel | None:
+        """The channel that is, or is now, called so; None when there is none."""
+        renamed = (one for one in self.channels.values() if one.alias == name)
+        return self.channels.get(name) or next(renamed, None)
 
     def nearest_agent(self, name: str) -> str:
         """What to say of a name that no agent has: who is called otherwise now, or who is near."""

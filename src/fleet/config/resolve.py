@@ -41,6 +41,11 @@ def working_folder(root: Path, written: str) -> Path:
     return Path(os.path.normpath(root / os.path.expanduser(written)))  # noqa: PTH111 - never raises
 
 
+def _logs(channels: Mapping[str, ChannelFile]) -> dict[str, str]:
+    """The id of each channel by the name of its file."""
+    return {name: said.log or name for name, said in channels.items()}
+
+
 def home(
     root: Path,
     *,
@@ -53,6 +58,7 @@ def home(
     """The config of the home at `root`."""
     accounts = _accounts(fleet, tuple(agents))
     owner = {name: account for account, names in accounts.items() for name in names}
+    logs = _logs(channels)
     retention = _given(fleet.retention)
     renamed = {"runs": "retention_age", "run_bytes": "retention_bytes"}
     plain = _given(fleet, "name", "timezone", "store", "paused", "concurrency", "on_alert")
@@ -69,10 +75,12 @@ def home(
         limits=model.Limits(**_given(fleet.limits)),
         heartbeat=model.Heartbeat(**_given(fleet.heartbeat)) if fleet.heartbeat else None,
         agents={
-            name: _agent(root, name, agent, fleet, owner.get(name, ""))
+            name: _agent(root, name, agent, fleet, owner.get(name, ""), logs)
             for name, agent in agents.items()
         },
-        channels={name: _channel(name, channel) for name, channel in channels.items()},
+        channels={
+            logs[name]: _channel(name, logs[name], channel) for name, channel in channels.items()
+        },
         types=types,
     )
 
@@ -93,10 +101,20 @@ def _accounts(fleet: FleetFile, agents: tuple[str, ...]) -> dict[str, tuple[str,
     return {name: rest if listed is None else listed for name, listed in written.items()}
 
 
-_PARTS = ("schedule", "cwd", "env", "retries", "budget", "wake_on", "expects", "context", "runs_on")
+_PARTS = (
+    *("schedule", "cwd", "env", "retries", "budget", "wake_on", "expects", "context", "runs_on"),
+    "channels",
+)
 
 
-def _agent(root: Path, name: str, said: AgentFile, fleet: FleetFile, account: str) -> model.Agent:
+def _agent(  # noqa: PLR0917 - one file, and what others say about it
+    root: Path,
+    name: str,
+    said: AgentFile,
+    fleet: FleetFile,
+    account: str,
+    logs: Mapping[str, str],
+) -> model.Agent:
     plain = [field for field in AgentFile.model_fields if field not in (*_PARTS, "add_dirs")]
     env = said.env
     return model.Agent(
@@ -112,7 +130,8 @@ def _agent(root: Path, name: str, said: AgentFile, fleet: FleetFile, account: st
         retries=model.Retries(**_given(said.retries)),
         budget=_budget(said, fleet),
         wake_on=model.WakeOn(**_given(said.wake_on)) if said.wake_on else None,
-        expects=_expects(said),
+        channels=tuple(logs[channel] for channel in said.channels or ()),
+        expects=_expects(said, logs),
         context=_context(said),
         runs_on=(said.runs_on.labels if said.runs_on else None) or (),
     )
@@ -125,12 +144,15 @@ def _budget(said: AgentFile, fleet: FleetFile) -> model.Budget:
     return model.Budget(**{**own, "per_run": min(per_run, default=None)})
 
 
-def _expects(said: AgentFile) -> model.Expects:
+def _expects(said: AgentFile, logs: Mapping[str, str]) -> model.Expects:
     if said.expects is None:
         return model.Expects()
     return model.Expects(
         *(
-            tuple(model.Expectation(**_given(entry)) for entry in listed or ())
+            tuple(
+                model.Expectation(**_given(entry, "event", "file"), post=logs.get(entry.post or ""))
+                for entry in listed or ()
+            )
             for listed in (said.expects.any_of, said.expects.all_of)
         )
     )
@@ -146,13 +168,13 @@ def _context(said: AgentFile) -> model.ContextBudget:
     return model.ContextBudget(**_given(said.context, "max_tokens"), sections=sections)
 
 
-def _channel(name: str, said: ChannelFile) -> model.Channel:
+def _channel(name: str, log: str, said: ChannelFile) -> model.Channel:
     return model.Channel(
-        id=name,
+        id=log,
+        alias=name if name != log else "",
         file=f"channels/{name}.yaml",
         name=said.name,
         purpose=said.purpose,
         members=None if said.members is None else frozenset(said.members),
-        log=said.log or name,
         **_given(said, "keep", "max_pins"),
     )

@@ -164,7 +164,7 @@ def _renamed(fleet: Fleet, kind: str, old: str, new: str) -> list[str]:
     if kind == AGENT:
         edit.append(("formerly",), old)
     else:
-        edit.put(("log",), fleet.config.channels[old].log)
+        edit.put(("log",), _log_of(fleet, old))
     changes.keep(_file(kind, new), edit.data)
     changes.rename(kind, old, new)
     changes.keep(_file(kind, old), None)
@@ -185,8 +185,16 @@ def _move_folder(root: Path, old: str, new: str) -> None:
 # Names ------------------------------------------------------------------------------------------
 
 
-def _names(fleet: Fleet, kind: str) -> Mapping[str, object]:
-    return fleet.config.agents if kind == AGENT else fleet.config.channels
+def _names(fleet: Fleet, kind: str) -> list[str]:
+    """The names that files of this kind have."""
+    if kind == AGENT:
+        return list(fleet.config.agents)
+    return [channel.alias or channel.id for channel in fleet.config.channels.values()]
+
+
+def _log_of(fleet: Fleet, channel: str) -> str:
+    found = fleet.config.channel_named(channel)
+    return found.id if found else channel
 
 
 def _require_known(fleet: Fleet, kind: str, name: str) -> None:
@@ -211,7 +219,8 @@ def _began(fleet: Fleet, kind: str, old: str, new: str) -> bool:
         return False
     said = Changes(fleet.root).edit(_file(kind, new)).tree
     former = said.get("formerly") if kind == AGENT else [said.get("log")]
-    return isinstance(former, list) and old in former
+    before = old if kind == AGENT else _log_of(fleet, old)
+    return isinstance(former, list) and before in former
 
 
 # State ------------------------------------------------------------------------------------------

@@ -328,7 +328,7 @@ class Talk:
     def _post(self, channel: str, ref: str) -> Record:
         """The `post` record that `ref` names in `channel`."""
         named, seq = message_ref(ref)
-        if named != channel:
+        if self._members.named(named).id != channel:
             raise Rejected(f"{ref} is not in {channel}", f"answer it in {named}")
         record = record_at(self._store, stream_of(channel), seq)
         if record is None or record.body.get("op") != "post":

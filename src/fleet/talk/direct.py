@@ -41,7 +41,6 @@ def channel_of_two(pair: tuple[str, str]) -> Channel:
         name=f"{first} and {second}",
         purpose=f"direct messages of {first} and {second}",
         members=frozenset(pair),
-        log=name,
     )
 
 

@@ -43,15 +43,15 @@ class Members:
         Raises:
             Unknown: there is none.
         """
-        known = self._config.channels
-        if channel in known:
-            return known[channel]
+        known = self._config.channel_named(channel)
+        if known is not None:
+            return known
         pair = pair_of(channel)
         if pair and (is_of_two(channel, self._config) or self._store.head(stream_of(channel))):
             return channel_of_two(pair)
         from fleet.text import suggest
 
-        near = suggest(channel, sorted(known)) or "fleet channels"
+        near = suggest(channel, sorted(self._config.channels)) or "fleet channels"
         if channel in self._config.agents:
             near = f"it is an agent: fleet send {channel} 'TEXT'"
         turned = direct_name(*channel.partition(BETWEEN)[::2])
@@ -109,7 +109,7 @@ class Members:
         from fleet.text import clip, one_of
 
         what = f"there is nobody {clip(to, 80)!r} to send to"
-        if to in self._config.channels:
+        if self._config.channel_named(to):
             raise Unknown(what, f"it is a channel: fleet post {to} 'TEXT'")
         if to in _EVERYBODY:
             raise Unknown(what, "post where all of them read: fleet channels")
