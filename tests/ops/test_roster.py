@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from conftest import Fleet as Call
+from fleet.context import build
 from fleet.errors import BadHome, Held, Rejected, Unavailable, Unknown
-from fleet.identity import Author
+from fleet.identity import SYSTEM, Author
 from fleet.ops import roster
+from fleet.runs.outcome import Verdict
 from fleet.wiring import Fleet, open_fleet
 from people import OPERATOR, in_run
 
@@ -86,6 +88,26 @@ def test_a_renamed_agent_goes_on_where_it_was(home: Path) -> None:
     assert (home / "work/first-touch/leads.csv").read_text() == "sarah"
     with pytest.raises(Unknown, match="outreach is called first-touch now"):
         fleet.bus.emit(OPERATOR, "pricing-change", price, to="outreach")
+
+
+def test_a_renamed_agent_remembers_its_last_run(home: Path) -> None:
+    """It and its collaborators are told of the last run, though that stands under the old name."""
+    fleet = opened(home)
+    outreach = in_run("outreach")
+    fleet.runs.start(SYSTEM, "outreach", str(outreach.run), slot="hand:1")
+    fleet.runs.report(outreach, "mailed four", next="mike on Friday")
+    fleet.runs.finish("outreach", str(outreach.run), Verdict("ok"), ended="2026-11-30T20:00:00Z")
+
+    roster.rename(fleet, OPERATOR, "agent", "outreach", "first-touch")
+
+    fleet = opened(home)
+    own, other = (
+        build(fleet.sources(), fleet.config.agents[name], run="r").context_md
+        for name in ("first-touch", "reply-handler")
+    )
+    assert "mike on Friday" in own
+    assert "[first-touch] ok" in other
+    assert "mailed four" in other
 
 
 def test_a_rename_that_was_cut_short_is_finished_by_repeating_it(

@@ -100,7 +100,11 @@ def gather(sources: Sources, agent: Agent) -> Facts:
     pending = sources.bus.pending(agent.id, floor=lanes, limit=limit, attempts=attempts)
     return Facts(
         lanes=lanes,
-        past=Past(sources.runs.last_ended(agent.id), given.claims, given.more_claims),
+        past=Past(
+            _last_ended(sources.runs, _names(sources.config, agent.id)),
+            given.claims,
+            given.more_claims,
+        ),
         world=_world(sources, agent),
         waiting=Waiting(pending, attempts),
         told=_told(sources, agent, lanes),
@@ -154,7 +158,10 @@ def _world(sources: Sources, agent: Agent) -> World:
     return World(
         health=sources.given.health,
         vitals=counted,
-        collaborators={other: _newest(sources.runs, other) for other in agent.collaborators},
+        collaborators={
+            other: _newest(sources.runs, _names(sources.config, other))
+            for other in agent.collaborators
+        },
         recent=_recent(sources.bus, agent),
     )
 
@@ -166,14 +173,24 @@ def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
     return tuple(event for event in latest if event.ref not in dead)
 
 
-def _newest(runs: Runs, agent: str) -> Run | None:
+def _names(config: HomeConfig, agent: str) -> tuple[str, ...]:
+    """What it is called, and what it was called before, newest first: its runs stand there."""
+    known = config.agents.get(agent)
+    return (agent, *reversed(known.formerly if known else ()))
+
+
+def _last_ended(runs: Runs, names: tuple[str, ...]) -> Run | None:
+    return next(filter(None, map(runs.last_ended, names)), None)
+
+
+def _newest(runs: Runs, names: tuple[str, ...]) -> Run | None:
     """Its newest run: what it reported while it runs counts, else how the last one ended.
 
     What a shadow run says is between it and the operator.
     """
-    last = runs.last(agent)
+    last = next(filter(None, map(runs.last, names)), None)
     if last is not None and last.open and not last.report:
-        last = runs.last_ended(agent) or last
+        last = _last_ended(runs, names) or last
     return replace(last, report="") if last and last.shadow else last
 
 
