@@ -31,6 +31,8 @@ READS = (
     "runs --json",
     "runs worker --json",
     "logs worker",
+    "replay worker --json",
+    "diff worker~1 worker --json",
     "metric show --json",
     "check --json",
     "verify --json",
