@@ -117,6 +117,10 @@ class History:
         self.clock.advance(60.0)
         return settle.settle(self.fleet, agent, run)
 
+    def claim(self, key: str, keep: float = 3600.0) -> None:
+        """Outreach holds `key` beyond its runs, for `keep` seconds."""
+        self.fleet.claims.take(in_run("outreach", "earlier"), key, keep=keep)
+
     def edit(self, name: str, old: str, new: str) -> None:
         """The operator edits one of the home's files."""
         path = self.root / name
