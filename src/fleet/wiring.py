@@ -88,9 +88,10 @@ class Fleet:
                 f"fleet.yaml names the store {self.config.store}, which this version does not have",
                 "write store: files",
             )
+        from fleet.masking import secret_values
         from fleet.stores.files import FilesStore
 
-        return FilesStore(self.places.state)
+        return FilesStore(self.places.state, secrets=secret_values(self.env))
 
     @cached_property
     def author(self) -> "Author":

@@ -28,6 +28,7 @@ from fleet.context.sources import Facts, Sources, Take, gather
 from fleet.context.templates import render
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.folds import Ahead
+from fleet.masking import mask
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
@@ -105,6 +106,7 @@ def build_from(sources: Sources, agent: Agent, run: str, *, durable: bool = Fals
     rendered = render(sources.templates, agent.prompt, _variables(config, scene, built))
     context_md, in_context = found(rendered.context)
     task, in_task = found(rendered.task)
+    context_md, task = mask(context_md), mask(task)  # the operator's own words may hold secrets
     if durable:
         sources.store.sync_all()
     seen = _Seen.of(in_context, in_task)

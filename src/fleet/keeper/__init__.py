@@ -1,8 +1,9 @@
 """The program beside each run: starts its command, holds it to its limits, ends every part of it.
 
 `python -I -m fleet.keeper RUNFOLDER` reads `keeper.json` there (its shape is `files.Order`),
-writes `alive.json` at once and `exit.json` last. Standard library and `fleet.processes` only; it
-knows nothing of homes, agents or outcomes and never writes its environment down. It needs no
+writes `alive.json` at once and `exit.json` last, when every secret in the run's files is masked.
+Standard library, `fleet.processes` and `fleet.masking` only; it knows nothing of homes, agents or
+outcomes and never writes its environment down. It needs no
 runner: it goes on when the runner dies, and takes its command along when it dies itself.
 
 `alive.json`: {run, pid, start, boot, child_pid, child_start, since, folder}; pid, start and boot

@@ -4,6 +4,8 @@ import json
 import time
 from pathlib import Path
 
+from fleet.masking.run_files import transcripts
+
 TRANSCRIPT_EVERY = 5.0  # seconds between two looks at the transcript
 MARK = 100  # bytes kept free in a cut file for the line that says so
 
@@ -55,13 +57,8 @@ class Transcript:
         if self._folder is None or now - self._looked < TRANSCRIPT_EVERY:
             return False
         self._looked = now
-        before, self._size = self._size, sum(size(path) for path in self._files(self._folder))
+        before, self._size = self._size, sum(map(size, transcripts(self._folder, self._run)))
         return self._size > before
-
-    def _files(self, folder: Path) -> list[Path]:
-        """The session's own file and its subagents', in whatever project folder it is."""
-        own = list(folder.glob(f"*/{self._run}.jsonl"))
-        return own + [path for one in own for path in one.with_suffix("").glob("*/*.jsonl")]
 
 
 def size(path: Path) -> int:

@@ -13,6 +13,8 @@ from typing import BinaryIO, NamedTuple
 from fleet import processes
 from fleet.keeper import files
 from fleet.keeper.output import Results, Transcript, shorten, size
+from fleet.masking import mask, secret_values
+from fleet.masking.run_files import mask_run
 
 TICK = 0.25  # seconds between two looks at the command's output
 STEP = 0.05  # the same while everything is being ended
@@ -38,6 +40,7 @@ class Keeper:
         self._folder = folder
         self._order = order
         self._me = os.getpid()
+        self._secrets = secret_values(os.environ)
         self._started = files.stamp()
         self._stdout = folder / order.stdout
         self._stderr = folder / order.stderr
@@ -254,6 +257,7 @@ class Keeper:
         self._reap()
 
     def _finish(self, ending: Ending) -> None:
+        """Cut and mask what was written, then say how it ended."""
         with contextlib.suppress(OSError):
             self._look()
         sizes = size(self._stdout), size(self._stderr)
@@ -266,13 +270,14 @@ class Keeper:
             "returncode": status if status is not None and status >= 0 else None,
             "signal": -status if status is not None and status < 0 else None,
             "ended_by": ending.by,
-            "reason": ending.reason,
+            "reason": mask(ending.reason, self._secrets),
             "result_seen": self._result_at is not None,
             "stdout_bytes": sizes[0],
             "stderr_bytes": sizes[1],
             "truncated": self._shorten(),
             "swept": len(self._swept),
         }
+        self._mask()
         files.write_exit(self._folder, said)
 
     def _shorten(self) -> bool:
@@ -284,6 +289,10 @@ class Keeper:
         with contextlib.suppress(OSError):
             cut |= shorten(self._stderr, cap)
         return cut
+
+    def _mask(self) -> None:
+        with contextlib.suppress(OSError):
+            mask_run(self._folder, self._order.run, self._order.transcript, self._secrets)
 
 
 def _prctl() -> Callable[[int, int], object]:

@@ -20,6 +20,7 @@ from fleet.context import Context, RenderFailed, build, made_body, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
+from fleet.masking import mask, secret_values
 from fleet.records import Body, new_id
 from fleet.runner import lead, settle
 from fleet.runner.launchers import Plan, plan
@@ -33,6 +34,7 @@ from fleet.wiring import Fleet
 
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
 PREPARES = 30.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
+OBEYED = frozenset({"keeper.json", "alive.json", "settings.json"})
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
@@ -209,7 +211,7 @@ def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:
     run = new_id(fleet.store.now().wall)
     context = build(fleet.sources(), agent, run=run)
     made = _plan(fleet, agent, run, context, token=f"{run}.{'0' * 64}")
-    yield f"would run in {made.cwd}: {shlex.join(made.argv)}"
+    yield f"would run in {made.cwd}: {mask(shlex.join(made.argv))}"
     yield f"context {len(context.context_md)} characters, task {len(context.prompt_md)} characters"
     yield f"{counted(len(context.shown), 'record')} shown; fleet context {agent_id} prints them"
 
@@ -248,9 +250,12 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
         "alive.json": launching(folder),  # not taken for dead before its keeper is there
     }
     files = {name: json.dumps(value, indent=1).encode() for name, value in own.items()}
+    hidden = secret_values(made.env)
     for name, data in (made.files | files).items():
+        # What the keeper and the CLI obey stays as it is until they are done with it.
+        plain = data if name in OBEYED else mask(data.decode(), hidden).encode()
         with _new_file(folder / name) as file:
-            file.write(data)
+            file.write(plain)
     return context, made
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleet import processes
+from fleet.masking import mask
 from fleet.records import Body
 from fleet.whereabouts import identity
 from fleet.wiring import Fleet
@@ -94,8 +95,10 @@ def stop_keeper(fleet: Fleet, run: str, why: str) -> bool:
     """
     folder = fleet.config.run_folder(run)
     # Where it cannot be written, the run's reason names the signal.
-    with suppress(OSError), (folder / STOP_FILE).open("x", encoding="utf-8") as file:
-        json.dump({"reason": why}, file)
+    with suppress(OSError):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(folder / STOP_FILE, flags, 0o600), "w", encoding="utf-8") as file:
+            json.dump({"reason": mask(why)}, file)
     deadline = time.monotonic() + KEEPER_STARTS
     while keeper_alive(fleet, run) and time.monotonic() < deadline:
         alive = read_json(folder / "alive.json")

@@ -7,6 +7,7 @@ is free has its outcome on record.
 
 import time
 from collections.abc import Collection
+from contextlib import suppress
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
@@ -17,7 +18,9 @@ from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Expects
 from fleet.errors import Unknown
 from fleet.logs import between
+from fleet.masking.run_files import mask_run
 from fleet.records import Body, Sieve, rfc3339
+from fleet.runner.launchers import environment
 from fleet.runner.live import (
     STOP_FILE,
     is_its_own,
@@ -94,6 +97,7 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     if not exit_:
         # Its keeper was killed: nothing supervises what is left, so nothing may be left.
         processes.kill_all(lambda: left_of(fleet, run), within=5.0)
+        _mask(fleet, agent, run)
         verdict = Verdict("killed", _why_killed(folder))
         return finish(fleet, agent, run, verdict)
     if exit_.get("ended_by") == "stopped" and (said := read_json(folder / STOP_FILE)):
@@ -103,6 +107,15 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     verdict = judge(exit_, folder / "stdout.jsonl", folder / "stderr.log")
     known = fleet.config.agents.get(agent)
     return finish(fleet, agent, run, verdict, known.expects if known else NOTHING)
+
+
+def _mask(fleet: Fleet, agent: str, run: str) -> None:
+    """Mask what the run wrote, as its keeper would have."""
+    folder = fleet.config.run_folder(run)
+    transcript = read_json(folder / "keeper.json").get("transcript")
+    secrets = environment.secrets(fleet.env, fleet.config, fleet.config.agents.get(agent))
+    with suppress(OSError):
+        mask_run(folder, run, str(transcript) if transcript else None, secrets)
 
 
 def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expects = NOTHING) -> Run:

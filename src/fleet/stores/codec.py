@@ -12,6 +12,7 @@ from zlib import crc32
 
 from fleet import strictjson
 from fleet.errors import BadHome, Rejected
+from fleet.masking import mask_body
 from fleet.records import (
     MAX_DOCUMENT,
     MAX_KEY,
@@ -152,11 +153,15 @@ def crc_in(line: bytes) -> str:
 
 
 def same_record(first: Record, draft: Draft) -> bool:
-    """Whether `draft` repeats `first`: equal bodies, or equal in the names of `draft.same`."""
+    """Whether `draft` repeats `first`: equal bodies, or equal in the names of `draft.same`.
+
+    Both are compared masked: what a fleet before this one kept may not be.
+    """
     again: Body = json.loads(to_json(draft.body))
+    before = mask_body(first.body)
     if draft.same is None:
-        return again == first.body
-    return all(again.get(name) == first.body.get(name) for name in draft.same)
+        return again == before
+    return all(again.get(name) == before.get(name) for name in draft.same)
 
 
 def refuse_reuse(first: Record, draft: Draft) -> Rejected:

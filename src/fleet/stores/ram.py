@@ -24,6 +24,7 @@ from fleet.records import (
 )
 from fleet.stores import codec, names
 from fleet.stores.clock import system_clock
+from fleet.stores.intake import Intake
 
 
 class _Log:
@@ -63,8 +64,11 @@ class _Log:
 class RamStore:
     """The whole `Store` port over dictionaries, one lock around all of it."""
 
-    def __init__(self, clock: Callable[[], Instant] = system_clock) -> None:
+    def __init__(
+        self, clock: Callable[[], Instant] = system_clock, *, secrets: tuple[str, ...] = ()
+    ) -> None:
         self._clock = clock
+        self._intake = Intake(secrets)
         self._logs: dict[str, _Log] = {}
         self._documents: dict[str, bytes] = {}
         self._changed = Condition()
@@ -74,6 +78,7 @@ class RamStore:
     ) -> list[Record]:
         """See `Store.append`."""
         names.check_stream(stream)
+        records = self._intake.drafts(stream, records)
         bodies = [codec.encode_body(draft) for draft in records]
         with self._changed:
             self._check(guard)
@@ -202,6 +207,7 @@ class RamStore:
     def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
         """See `Store.put`."""
         names.check_document(key)
+        body = self._intake.body(key, body)
         with self._changed:
             self._check(guard)
             _, version = self.get(key)

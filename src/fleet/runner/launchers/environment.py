@@ -6,10 +6,12 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from fleet.config.model import Agent, HomeConfig
 from fleet.errors import BadHome
+from fleet.masking import secret_values
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
@@ -45,6 +47,18 @@ def asked(environ: Mapping[str, str], agent: Agent) -> dict[str, str]:
     """What the agent's file passes of `environ`, and what it sets."""
     passed = {name: environ[name] for name in agent.env_pass if name in environ}
     return passed | agent.env_set
+
+
+def secrets(environ: Mapping[str, str], config: HomeConfig, agent: Agent | None) -> tuple[str, ...]:
+    """What a run of `agent` was given that must not be written, as `masking.mask` takes it.
+
+    `agent` may be None: it is not in the home any more.
+    """
+    said = dict(environ) | (agent.env_set if agent else {})
+    if config.claude.env_file is not None:
+        with suppress(BadHome):  # the file is gone, and so is the knowledge of what was in it
+            said |= read_env_file(config.root / Path(config.claude.env_file).expanduser())
+    return secret_values(said)
 
 
 def own(

@@ -18,6 +18,7 @@ from fleet.stores.files import disk, documents, reading, segments
 from fleet.stores.files.layout import Layout, subfolders
 from fleet.stores.files.locks import Singleton
 from fleet.stores.files.log import LogWriter
+from fleet.stores.intake import Intake
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,7 @@ class FilesStore:
         clock: stamps records and decides when claims expire.
         lock_timeout: seconds that any lock is waited for at most.
         segment_bytes: a log's file of this size is followed by a new one.
+        secrets: values that are masked in whatever is written (see `stores.intake`).
 
     Raises:
         BadHome: the folder has another format, or records and no format.
@@ -47,9 +49,11 @@ class FilesStore:
         clock: Callable[[], Instant] = system_clock,
         lock_timeout: float = 10.0,
         segment_bytes: int = _SEGMENT,
+        secrets: tuple[str, ...] = (),
     ) -> None:
         self._clock = clock
         self._timeout = lock_timeout
+        self._intake = Intake(secrets)
         self._layout = Layout(os.path.abspath(os.fspath(state)))
         self._logs = LogWriter(self._layout, clock, lock_timeout, segment_bytes)
         self._documents = documents.Documents(self._layout, clock, lock_timeout)
@@ -62,9 +66,10 @@ class FilesStore:
         self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
     ) -> list[Record]:
         """See `Store.append`."""
+        drafts = self._intake.drafts(stream, records)
         permitted = _FREE if guard is None else self._documents.guarded(guard)
         try:
-            return self._logs.append(stream, records, permitted)
+            return self._logs.append(stream, drafts, permitted)
         except OSError as error:
             raise disk.unavailable(error, f"appending to {stream}") from error
 
@@ -137,6 +142,7 @@ class FilesStore:
 
     def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
         """See `Store.put`."""
+        body = self._intake.body(key, body)
         with disk.explained(f"saving {key}"):
             return self._documents.put(key, body, expect, guard)
 
