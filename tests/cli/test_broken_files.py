@@ -22,6 +22,7 @@ ARGUMENTS = {
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"],
     "shadow": ["list"],
+    "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor", "replay", "diff"}
 

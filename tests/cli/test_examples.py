@@ -13,8 +13,9 @@ from calls import call, many
 from fleet.cli.app import fleet_command
 from fleet.cli.commands import COMMANDS, LATER, LATER_OPTIONS, is_operators
 from fleet.homes import copy
-from fleet.identity import issue_token
+from fleet.identity import SYSTEM, issue_token
 from fleet.records import Body, Draft
+from fleet.runs import Verdict
 from fleet.wiring import open_fleet
 
 NOT_HERE = {
@@ -26,6 +27,8 @@ NOT_HERE = {
     "doctor",
     "logs",
     "shadow",
+    "replay",
+    "diff",
 }  # they start or need more
 RUN = "019b2e00-0000-7000-8000-000000000001"
 TASK = (
@@ -58,10 +61,15 @@ def _words(line: str) -> list[str]:
 
 
 def grown(tmp_path: Path) -> Path:
-    """A home from `init` in which strategy#412 and events#97, for outreach, are there."""
+    """A home from `init` with strategy#412 and events#97, for outreach, which has run twice."""
     root = tmp_path / "grown"
     copy("growth", root)
-    store = open_fleet(root, env={}).store
+    fleet = open_fleet(root, env={})
+    store = fleet.store
+    for number in range(2):
+        run = f"019b2e00-000{number}-7000-8000-000000000009"
+        fleet.runs.start(SYSTEM, "outreach", run, slot=f"hand:{run}")
+        fleet.runs.finish("outreach", run, Verdict("ok"), ended="2026-11-30T10:00:00.000+00:00")
     post: Body = {"op": "post", "text": "x", "reply_to": None, "thread": None, "pin": False}
     store.append("channels/strategy", [Draft({**post, "from_agent": "a", "run": None})] * 412)
     event: Body = {"op": "event", "type": "reply-received", "payload": {}, "cause": None}

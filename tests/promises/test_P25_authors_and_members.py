@@ -41,10 +41,13 @@ def test_every_path_to_a_channel_asks_for_membership(home: Scripted) -> None:
         call("react", "closed#1", "agree"),
         call("pin", "closed#1"),
         call("unpin", "closed#2"),
+        call("show", "closed#1"),
+        call("find", "secret", "--in", "closed"),
     ]
-    done = outsider.does(*ways, call("channels", "--json"))
+    done = outsider.does(*ways, call("channels", "--json"), call("find", "secret", "--json"))
 
-    *refused, channels = done
+    *refused, channels, found = done
+    assert found.out == ""
     assert [one.code for one in refused if one.code not in {3, 5}] == []
     assert not any(SECRET in one.out + one.err for one in done)
     assert [json.loads(line)["id"] for line in channels.out.splitlines()] == ["strategy"]
@@ -123,7 +126,7 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     home.put("channels/closed.yaml", "name: Closed\npurpose: x\nmembers: all\n")
     actor = Actor(home, "worker")
     home.call("emit", "note", "n=0")
-    reads = {"read", "inbox", "channels", "events", "claims", "schema", "whoami"}
+    reads = {"read", "inbox", "channels", "events", "claims", "schema", "whoami", "show", "find"}
     own = [name for name in COMMANDS if not is_operators(name) and name not in reads]
     assert set(WORDS) == set(own)
 

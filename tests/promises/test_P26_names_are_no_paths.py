@@ -59,6 +59,11 @@ BY_NAME: dict[str, list[list[str]]] = {
     "context": [["NAME"]],
     "replay": [["NAME"], ["NAME~1"]],
     "diff": [["NAME", "outreach"], ["NAME", "NAME"]],
+    "show": [["NAME"], ["NAME#1"], ["NAME/L1"], ["NAME~1"]],
+    "find": [["NAME"], ["x", "--in", "NAME"], ["x", "--agent", "NAME"], ["x", "--before", "NAME"]],
+    "seen": [["NAME"], ["NAME#1"]],
+    "explain": [["NAME"], ["NAME#1"]],
+    "timeline": [["NAME"], ["--run", "NAME"]],
     "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
     "shadow": [["list", "NAME"], ["accept", "NAME"], ["drop", "NAME"]],
     "agent": [

@@ -18,7 +18,6 @@ class Shape(NamedTuple):
     Attributes:
         author: the names in the body that say whose record it is, the first one given counts.
         texts: the names whose texts people look for and read.
-        texts_only: a record without any of them says nothing to a reader (a pin, a start).
     """
 
     author: tuple[str, ...]
@@ -34,11 +33,12 @@ SHAPES = {
     "alerts": Shape(("subject",), ("what", "done", "fix")),
     "deadletters": Shape(("agent",), ("event",)),
     "metrics": Shape(("from_agent",), ("subject", "name", "value")),
-    "memory-log": Shape(("from_agent", "agent"), ("text",)),
+    "memory-log": Shape(("from_agent",), ("text", "finding", "source", "target", "reason")),
     "retractions": Shape(("by",), ("target", "reason")),
 }
 """By the first part of a log's name; a log of another kind is not part of the audit."""
 
+REPORT = "report"
 NOBODYS = frozenset({"fires", "retractions"})  # their `run` is not the run that wrote them
 
 
@@ -72,7 +72,7 @@ def said(record: Record) -> Said:
 
 def _by_run(kind: str, word: str) -> bool:
     """Of a run's own log only the report is the run's: its beginning and end are fleet's."""
-    return kind != "runs" or word == "report"
+    return kind != "runs" or word == REPORT
 
 
 def _leaves(value: object) -> Iterator[str]:

@@ -122,7 +122,7 @@ def _run(argv: Sequence[str]) -> int:
     session: Session | None = None
     try:
         with fleet_command.make_context("fleet", list(argv)) as ctx:
-            ctx.obj = session = _session(ctx.params)
+            ctx.obj = session = _session(ctx.params, argv)
             fleet_command.invoke(ctx)
         sys.stdout.flush()
     except click.exceptions.Exit as done:
@@ -166,7 +166,7 @@ def _plainly(fault: OSError) -> str:
     return f"{fault.strerror or fault}" + (f": {fault.filename}" if fault.filename else "")
 
 
-def _session(params: Mapping[str, object]) -> Session:
+def _session(params: Mapping[str, object], argv: Sequence[str]) -> Session:
     """The session that the options before the command ask for.
 
     Raises:
@@ -175,7 +175,7 @@ def _session(params: Mapping[str, object]) -> Session:
     home, agent = params["home"], params["as_agent"]
     if home == "":
         raise Usage("--home is empty", "say fleet --home DIR, or leave it out")
-    return Session(cast("str | None", home), cast("str | None", agent), os.environ)
+    return Session(cast("str | None", home), cast("str | None", agent), os.environ, argv)
 
 
 def _lines_of(fault: FleetError, session: Session | None) -> "Iterator[str]":

@@ -17,7 +17,7 @@ from fleet.cli.output import (
     retracted_mark,
     say_done,
     say_items,
-    say_json,
+    say_objects,
     say_written,
     upto,
 )
@@ -241,14 +241,14 @@ def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_js
     if as_json:
         from fleet.bus import event_json
 
-        for record in shown:
-            say_json(event_json(record, gone.get(record.seq)))
+        say_objects(session, (event_json(record, gone.get(record.seq)) for record in shown))
         return
     zone = session.zone
     items = [
         Item(
             _head(record, local(record.at, zone)) + retracted_mark(gone.get(record.seq)),
             _body(record),
+            record.ref,
         )
         for record in shown
     ]

@@ -6,7 +6,7 @@ import click
 
 from fleet.cli.grammar import DURATION, LIMIT, command
 from fleet.cli.inputs import argument
-from fleet.cli.output import Item, local, say_items, say_json, say_written, table
+from fleet.cli.output import Item, local, say_items, say_json, say_objects, say_written, table
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Usage
 from fleet.records import wall_of
@@ -127,8 +127,7 @@ def claims_command(
         return
     live = claims.live(argument(prefix))[:limit]
     if as_json:
-        for claim in live:
-            say_json(_json(claim))
+        say_objects(session, map(_json, live))
         return
     zone = session.zone
     rows = [[c.key, c.holder, f"until {local(c.expires, zone)}", _kept(c)] for c in live]
@@ -172,14 +171,14 @@ def _say_claim(session: Session, claim: "Claim", word: str, *, as_json: bool) ->
 
 def _say_history(session: Session, records: "list[Record]", *, as_json: bool) -> None:
     if as_json:
-        for record in records:
-            say_json(_past(record))
+        say_objects(session, map(_past, records))
         return
     zone = session.zone
     items = [
         Item(
             f"{local(r.at, zone)} · {r.body.get('op')} by {r.body.get('holder')}",
             str(r.body.get("note") or ""),
+            r.ref if r.seq else "",
         )
         for r in records
     ]

@@ -16,6 +16,7 @@ class Entry(NamedTuple):
 
 
 TALK, FACTS, CLAIMS, SELF = "Talk", "Events", "Claims", "Yourself"
+RECORDS = "Records"
 HOME, RUNNER, HISTORY, CARE = "Home", "Running", "History", "Care"
 OPERATOR_HEADINGS = (HOME, RUNNER, HISTORY, CARE)
 
@@ -40,6 +41,8 @@ COMMANDS = {
     "claims": Entry("claims", CLAIMS, "Who holds what"),
     "report": Entry("report", SELF, "Say what this run did, or that there was nothing to do"),
     "whoami": Entry("report", SELF, "Your name, run, hive and home"),
+    "show": Entry("audit", RECORDS, "Any record or run, whole"),
+    "find": Entry("audit", RECORDS, "Records that hold a text, newest first"),
     "init": Entry("home", HOME, "Make a home, paused"),
     "check": Entry("home", HOME, "Every fault of the home's files at once"),
     "agent": Entry("roster", HOME, "Add, change, rename or retire an agent"),
@@ -59,6 +62,9 @@ COMMANDS = {
     "logs": Entry("history", HISTORY, "What a run printed"),
     "replay": Entry("replay", HISTORY, "Build a run's prompt again, byte for byte"),
     "diff": Entry("replay", HISTORY, "Why two runs were not the same"),
+    "seen": Entry("past", HISTORY, "Which runs were shown a record"),
+    "explain": Entry("past", HISTORY, "What a run, or a record's author, had been told"),
+    "timeline": Entry("past", HISTORY, "All that happened, in the order of time"),
     "context": Entry("history", HISTORY, "What an agent would be told now"),
     "shadow": Entry("shadow", CARE, "What agents in shadow mode would have written"),
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
@@ -73,6 +79,7 @@ ALIASES = {
     "unlock": "release",
     "lock": "claim",
     "done": "report",
+    "search": "find",
     "kill": "halt",
 }
 """Words people and models type instead; they work and are shown nowhere."""
@@ -82,40 +89,16 @@ LATER = {
         ("memory", "lesson", "goal", "research", "strength", "weakness", "remember", "remind"),
         "fleet report TEXT --next TEXT tells your next run",
     ),
-    **dict.fromkeys(
-        ("find", "show", "search"), "fleet events and fleet read show records, with --after N"
-    ),
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
-            "agents",
-            "alerts",
-            "backup",
-            "capability",
-            "dash",
-            "deadletters",
-            "explain",
-            "forecast",
-            "graph",
-            "hooks",
-            "import",
-            "install-service",
-            "know",
-            "map",
-            "mcp",
-            "mesh",
-            "migrate",
-            "query",
-            "recap",
-            "restore",
-            "retract",
-            "seen",
-            "timeline",
-            "trim",
+            "agents", "alerts", "backup", "capability", "dash", "deadletters", "forecast", "graph",
+            "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "migrate", "query",
+            "recap", "restore", "retract", "trim",
         ),
         "",
     ),
-}
+}  # fmt: skip
 """Commands that this version does not have, and what an agent can say instead."""
 
 LATER_OPTIONS = {
@@ -132,9 +115,9 @@ BEFORE = ("--home", "--as", "--debug")
 
 TOLERANT = frozenset(
     {
-        "agent", "channel", "channels", "claims", "context", "diff", "doctor", "events", "halt",
-        "inbox", "logs", "next", "pause", "read", "replay", "resume", "runs", "schema", "status",
-        "stop", "verify", "whoami",
+        "agent", "channel", "channels", "claims", "context", "diff", "doctor", "events", "explain",
+        "find", "halt", "inbox", "logs", "next", "pause", "read", "replay", "resume", "runs",
+        "schema", "seen", "show", "status", "stop", "timeline", "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

@@ -41,7 +41,7 @@ def runs_command(
 ) -> None:
     """Runs, newest first, with their outcome, cost and report."""
     if agent is not None:
-        _require_past_agent(session, agent)
+        require_past_agent(session, agent)
     from fleet.records import wall_of
 
     first, last = moment(session, since, "--since"), moment(session, until, "--until")
@@ -103,7 +103,7 @@ def find_run(session: Session, ref: str) -> "Run":
         raise Unknown(fault.what, suggest(ref, agents) or fault.fix) from None
 
 
-def _require_past_agent(session: Session, agent: str) -> None:
+def require_past_agent(session: Session, agent: str) -> None:
     """Refuse a name that no agent has or had."""
     if agent not in session.fleet.runs.agents():
         require_agent(session, agent)

@@ -100,10 +100,14 @@ def _done(line: str) -> Iterator[None]:
 
 
 class Item(NamedTuple):
-    """One thing of a list: a line of fleet's own words, and below it what somebody wrote."""
+    """One thing of a list: a line of fleet's own words, and below it what somebody wrote.
+
+    `ref` is the reference of the record that it shows, for the notes of what a run read.
+    """
 
     head: str
     body: str = ""
+    ref: str = ""
 
 
 def page(session: Session, limit: int | None, default: int, *, as_json: bool) -> int:
@@ -146,6 +150,7 @@ def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:
         rest: the command that shows what `items` leaves out; "" when that is nothing.
     """
     shown, clipped = _fitting(items) if session.in_run else (list(items), 0)
+    note_read(session, [item.ref for item in shown])
     for item in shown:
         say(item.head)
         for line in item.body.splitlines() if item.body else ():
@@ -156,6 +161,30 @@ def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:
         say(f"{len(items) - len(shown)} more: add --json")
     if clipped:
         say(f"{clipped} clipped: add --json for the whole texts")
+
+
+def say_objects(session: Session, objects: Iterable[Mapping[str, object]]) -> None:
+    """Print what was read as JSON, one object a line; `ref` is the reference of each."""
+    shown: list[str] = []
+    for one in objects:
+        say_json(one)
+        shown.append(str(one.get("ref") or ""))
+    note_read(session, shown)
+
+
+def note_read(session: Session, refs: Sequence[str]) -> None:
+    """In a run: note that its command showed `refs`, one for each thing ("" without one)."""
+    run = session.fleet.author.run if refs and session.in_run else None
+    if run is None:
+        return
+    from shlex import join
+
+    from fleet.records import rfc3339
+    from fleet.runs.reads import Read, note
+
+    at = rfc3339(session.fleet.store.now().wall)
+    read = Read(at, join(session.words), tuple(ref for ref in refs if ref))
+    note(session.fleet.config.run_folder(run), read)
 
 
 def _fitting(items: Sequence[Item]) -> tuple[list[Item], int]:

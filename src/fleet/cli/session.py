@@ -1,7 +1,7 @@
 """One call of the command line: which home, who calls, and what is opened for it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,12 +25,20 @@ class Session:
         as_agent: `--as`, or None.
         strict: refuse a home whose files have errors (else: the last good config and a warning).
         env: the environment of this process.
+        words: the command line, the name of the program left out.
     """
 
-    def __init__(self, home: str | None, as_agent: str | None, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        home: str | None,
+        as_agent: str | None,
+        env: Mapping[str, str],
+        words: Sequence[str] = (),
+    ) -> None:
         self.home = home
         self.as_agent = as_agent
         self.env = env
+        self.words = tuple(words)
         self.strict = not self.in_run
 
     @property

@@ -16,6 +16,7 @@ from fleet.cli.output import (
     retracted_mark,
     say_items,
     say_json,
+    say_objects,
     say_written,
     table,
     upto,
@@ -249,11 +250,13 @@ def say_messages(session: Session, shown: Sequence["Message"], rest: str, *, as_
     if as_json:
         from fleet.talk import message_json
 
-        for message in shown:
-            say_json(message_json(message))
+        say_objects(session, map(message_json, shown))
         return
     zone = session.zone
-    items = [Item(_head(message, local(message.at, zone)), message.text) for message in shown]
+    items = [
+        Item(_head(message, local(message.at, zone)), message.text, message.ref)
+        for message in shown
+    ]
     say_items(session, items, rest)
 
 

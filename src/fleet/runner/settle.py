@@ -29,7 +29,7 @@ from fleet.runner.live import (
     read_json,
     whole,
 )
-from fleet.runs import Run
+from fleet.runs import Run, reads
 from fleet.runs.folder import LEFT, hashes
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
@@ -120,7 +120,8 @@ def _mask(fleet: Fleet, agent: str, run: str) -> None:
 
 def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expects = NOTHING) -> Run:
     """Record the end of `run`, then move lanes, release claims, end its token, set poison aside."""
-    manifest = read_json(fleet.config.run_folder(run) / "manifest.json")
+    folder = fleet.config.run_folder(run)
+    manifest = read_json(folder / "manifest.json")
     facts = dict(cast("Body", manifest.get("facts") or {}))
     report = fleet.runs.report_of(agent, run)
     left = _left(fleet, agent, run, expects, manifest)
@@ -128,8 +129,15 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     advance = fleet.bus.narrowed(run, places_of(facts.get("advance")))
     facts["advance"] = places_body(advance)
     ended = rfc3339(fleet.store.now().wall)
-    left_files = hashes(fleet.config.run_folder(run), LEFT)
-    fleet.runs.finish(agent, run, verdict, ended=ended, context=facts, files=left_files)
+    fleet.runs.finish(
+        agent,
+        run,
+        verdict,
+        ended=ended,
+        context=facts,
+        files=hashes(folder, LEFT),
+        read=reads.kept(folder),
+    )
     fleet.bus.apply_advance(agent, fleet.runs.last_ok_advance(agent))
     release(fleet, run)
     identity.end_token(fleet.store, run)

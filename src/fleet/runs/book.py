@@ -87,6 +87,7 @@ class Runs:
         ended: str,
         context: Body | None = None,
         files: Mapping[str, str] | None = None,
+        read: tuple[Sequence[str], int] = ((), 0),
     ) -> Record:
         """Record how `run` ended; the first end that was recorded stands.
 
@@ -97,6 +98,7 @@ class Runs:
             ended: RFC 3339.
             context: as in `start`; None takes what `start` was given.
             files: by name the hash of each file that it left in its folder.
+            read: references of what it read after its prompt, and how many are left out of them.
         """
         known = self._index(agent)["whole"].get(run, {})
         facts = context if context is not None else _mapping(known.get("context"))
@@ -105,6 +107,8 @@ class Runs:
         body |= {"lanes": facts.get("lanes", {}), "events": facts.get("events", {})}
         body["advance"] = facts.get("advance", {}) if verdict.row.advances else {}
         body["files"] = dict(files or {})
+        if read[0]:
+            body |= {"read": list(read[0]), "read_left_out": read[1]}
         return self._append(agent, body, key=f"ended:{run}")
 
     def report(
@@ -291,6 +295,11 @@ class Runs:
         entries = self._index(agent)["runs"]
         after = entries[-limit]["first"] - 1 if 0 < limit <= len(entries) else 0
         return list(self._read(agent, after, MANY).values())[-limit:] if limit else []
+
+    def within(self, agent: str, run: str, first: int, last: int) -> Run | None:
+        """The agent's run `run`, whose records stand from number `first` to `last` of its log."""
+        found = self._read(agent, first - 1, last).get(run)
+        return self._marked([found])[0] if found else None
 
     def _between(self, agent: str, entry: index.Entry) -> Run | None:
         return self._read(agent, entry["first"] - 1, entry["last"]).get(entry["id"])

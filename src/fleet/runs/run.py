@@ -39,6 +39,8 @@ class Run:
         limit_until: epoch seconds at which the usage limit it met ends.
         counts_as_ok: with denied tools, yet it left what it should or reported.
         retracted: why it was taken back, None when it was not.
+        read: references of what it read after its prompt; known when it has ended.
+        read_left_out: how many more it read.
     """
 
     id: str
@@ -66,6 +68,8 @@ class Run:
     limit_until: float | None = None
     counts_as_ok: bool = False
     retracted: str | None = None
+    read: tuple[str, ...] = ()
+    read_left_out: int = 0
 
     @property
     def row(self) -> Outcome | None:
@@ -106,6 +110,8 @@ class Run:
             "turns": self.turns,
             "events_shown": self.events_shown,
             "shown": list(self.shown),
+            "read": list(self.read),
+            "read_left_out": self.read_left_out,
             "report": self.report,
             "idle": self.idle,
             "next": self.next,
@@ -123,6 +129,7 @@ _SAID = {"started": ("slot", "attempt", "by", "caught_up", "shadow"), "report": 
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
     *("events_shown", "shown", "denials", "advance", "limit_until", "counts_as_ok"),
+    *("read", "read_left_out"),
 )
 
 
@@ -151,6 +158,7 @@ def run_of(known: Body) -> Run:
     said = {"shown": [], "events_shown": 0} | (context if isinstance(context, dict) else {})
     told = {"shown": said["shown"], "events_shown": said["events_shown"]} | known
     told["shown"] = tuple(told["shown"])  # type: ignore[arg-type]
+    told["read"] = tuple(told.get("read") or ())  # type: ignore[arg-type]
     told["denials"] = tuple(told.get("denials") or ())  # type: ignore[arg-type]
     told["advance"] = places_of(told.get("advance"))
     return Run(**{name: value for name, value in told.items() if name in names})  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from fleet.audit.index.file import File
 from fleet.audit.index.filling import READ, SCHEMA, VERSION, Progress, bring_up, nothing
-from fleet.audit.index.words import Wanted, candidates
+from fleet.audit.index.words import Wanted, candidates, row_of
+from fleet.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,6 +77,10 @@ class Index:
         `before`: only rows below that one, to go on with the last row of an earlier answer.
         """
         return self._ask(lambda connection: candidates(connection, wanted, before, limit))
+
+    def row_of(self, record: Record) -> int | None:
+        """The row of `record`, for `candidates` to go on before it; None when it is not found."""
+        return self._ask(lambda connection: row_of(connection, record))
 
     def runs_that_saw(self, ref: str) -> list[tuple[str, str, str]]:
         """(agent, run, how) of each run that was shown `ref` or read it, oldest run first.

@@ -5,6 +5,8 @@ from sqlite3 import Connection
 from typing import NamedTuple
 
 from fleet.audit.index.filling import MARK, TOKENS, plain
+from fleet.audit.said import REPORT, millis
+from fleet.records import Record
 
 _STREAM, _AUTHOR, _WORD = "s", "a", "t"
 
@@ -55,6 +57,18 @@ def candidates(
     return connection.execute(ask, (match, low, top, limit)).fetchall()
 
 
+def row_of(connection: Connection, record: Record) -> int | None:
+    """See `Index.row_of`."""
+    at = millis(record)
+    first, last = _row_at(connection, at), _row_at(connection, at + 1)
+    ask = (
+        "SELECT records.id FROM records JOIN names ON names.id = records.stream"
+        " WHERE records.id >= ? AND records.id < ? AND names.name = ? AND records.seq = ?"
+    )
+    found = connection.execute(ask, (first, last, record.stream, record.seq)).fetchone()
+    return int(found[0]) if found else None
+
+
 def _row_at(connection: Connection, millis: int) -> int:
     """The first row that is not stamped before `millis`: rows are numbered in that order."""
     (low,) = connection.execute("SELECT coalesce(min(id), 1) FROM records").fetchone()
@@ -83,7 +97,7 @@ def _match(connection: Connection, wanted: Wanted) -> str:
         parts.append(marks.any_of(_STREAM, wanted.streams))
     if wanted.seen_as:
         own = f"({marks.any_of(_STREAM, wanted.own)} AND {marks.of(_AUTHOR, wanted.seen_as)})"
-        reports = marks.of(_WORD, "report")
+        reports = marks.of(_WORD, REPORT)
         parts.append(f"({marks.any_of(_STREAM, wanted.open_to)} OR {reports} OR {own})")
     return " AND ".join(parts) or marks.of(_WORD, "")
 

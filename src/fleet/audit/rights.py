@@ -1,0 +1,88 @@
+"""What a caller may see of the logs: one rule for `show` and `find`, asked before any search.
+
+A person sees everything. An agent sees events and claims, the channels that admit it, what is
+between it and another one, its own memory, runs and metrics, and everybody's reports.
+"""
+
+from typing import TYPE_CHECKING
+
+from fleet.audit.said import REPORT, said, streams
+from fleet.errors import NotAllowed
+from fleet.records import Record
+
+if TYPE_CHECKING:
+    from fleet.wiring import Fleet
+
+OPEN = ("events", "claims-log")  # what every agent may list
+OWN = ("metrics",)  # logs of all, of which an agent sees its own records
+
+
+class Rights:
+    """What the author of `fleet` may see.
+
+    Attributes:
+        everything: a person's right.
+        name: the author's.
+        open_to: logs that an agent sees whole.
+    """
+
+    def __init__(self, fleet: "Fleet") -> None:
+        author = fleet.author
+        self.name = author.name
+        self.everything = not author.agent and author.name not in fleet.config.agents
+        self.open_to = () if self.everything else tuple(self._opens(fleet))
+
+    def _opens(self, fleet: "Fleet") -> list[str]:
+        channels = [f"channels/{channel.id}" for channel in fleet.talk.channels(fleet.author)]
+        direct = [
+            name
+            for name in streams(fleet.store)
+            if name.startswith("channels/") and self.name in _both(name)
+        ]
+        return [*OPEN, *channels, *direct, f"memory-log/{self.name}", f"runs/{self.name}"]
+
+    def sees(self, record: Record) -> bool:
+        """Whether the author may see this record."""
+        says = said(record)
+        return (
+            self.everything
+            or record.stream in self.open_to
+            or (record.stream.startswith("runs/") and says.word == REPORT)
+            or (record.stream in OWN and says.author == self.name)
+            or self.name in _told(record)
+        )
+
+    def require(self, stream: str) -> None:
+        """Refuse a log of which the author may see no record at all.
+
+        Raises:
+            NotAllowed: what is in it is others'; with what may be seen.
+        """
+        if self.everything or stream in self.open_to or stream in {*OWN, "retractions"}:
+            return
+        kind, _, name = stream.partition("/")
+        if kind == "channels":
+            own = [one.partition("/")[2] for one in self.open_to if one.startswith("channels/")]
+            raise NotAllowed(
+                f"{self.name} is no member of {name}",
+                f"its channels are {', '.join(own) or 'none'}",
+            )
+        if kind != "runs":
+            raise self.refusal(stream)
+
+    def refusal(self, what: str) -> NotAllowed:
+        """Of something that is not the author's to see."""
+        yours = "an agent sees events, claims, its channels, and its own runs, memory and metrics"
+        return NotAllowed(f"{what} is not for {self.name}", yours)
+
+
+def _both(stream: str) -> list[str]:
+    """The two that a channel of two is between; nobody for any other one."""
+    name = stream.removeprefix("channels/")
+    return name.split("+") if "+" in name else []
+
+
+def _told(record: Record) -> list[str]:
+    """Who is told of a retraction."""
+    tell = record.body.get("tell") if record.stream == "retractions" else None
+    return [str(one) for one in tell] if isinstance(tell, list) else []
