@@ -20,7 +20,7 @@ ARGUMENTS = {
     "emit": ["pricing-change", "competitor=a", "newPrice=b"], "ack": ["events#1"],
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
-    "metric": ["show"],
+    "metric": ["show"], "send": ["outreach", "x"],
     "shadow": ["list"],
     "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip

@@ -38,8 +38,8 @@ TASK = (
 SOURCE = Path(fleet.__file__).parent
 NAMED = re.compile(r"(?<![\w./-])fleet (?:--(?:as|home) [^\s,]+ )*([a-z][a-z-]*)")
 PROSE = {
-    "command", "existed", "in", "is", "keeper", "knows", "makes", "may", "needs", "of", "reads",
-    "that", "with", "writes",
+    "cannot", "command", "existed", "in", "is", "keeper", "knows", "makes", "may", "needs", "of",
+    "reads", "started", "that", "with", "writes",
 }  # fmt: skip
 
 

@@ -16,6 +16,7 @@ OPERATORS = [name for name in COMMANDS if is_operators(name)]
 ARGUMENTS = {
     "init": ["new"], "run": ["outreach"], "halt": ["--all"], "logs": ["last"],
     "context": ["outreach"], "replay": ["last"], "diff": ["last", "last"],
+    "agent": ["retire", "outreach"], "channel": ["retire", "strategy"], "shadow": ["list"],
     "seen": ["strategy#1"], "explain": ["last"],
     "skip": ["outreach", "--to", "now"],
 }  # fmt: skip

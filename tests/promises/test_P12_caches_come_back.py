@@ -34,6 +34,8 @@ READS = (
     "replay worker --json",
     "diff worker~1 worker --json",
     "metric show --json",
+    "--as worker inbox --json",
+    "shadow list --json",
     "show strategy#3 --json",
     "find 4 --json",
     "seen events#9 --json",
@@ -150,7 +152,19 @@ def _remove_until(home: Scripted, over: threading.Event) -> None:
 
 def test_every_reading_command_is_compared() -> None:
     """No command that only reads is missing in the list above, but those with no answer to hold."""
-    writes = {"post", "reply", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release"}
+    writes = {
+        "post",
+        "reply",
+        "react",
+        "pin",
+        "unpin",
+        "emit",
+        "ack",
+        "claim",
+        "renew",
+        "release",
+        "send",
+    }
     acts = {
         "agent",
         "channel",

@@ -106,7 +106,7 @@ def channel_log(fleet: "Fleet", channel: str) -> str:
 
 def _record(fleet: "Fleet", text: str) -> Meant:
     name, seq = parse_ref(text, EXAMPLE)
-    for stream in _logs(name) if _NAME.fullmatch(name) else ():
+    for stream in _logs(fleet, name) if _NAME.fullmatch(name) else ():
         if stream in SINGLE or _is_here(fleet, stream):
             return Meant(ref_in(stream, seq), stream, seq)
     here = [*streams(fleet.store), *(f"{CHANNELS}{channel}" for channel in fleet.config.channels)]
@@ -115,19 +115,19 @@ def _record(fleet: "Fleet", text: str) -> Meant:
     raise Unknown(f"'{text}' names no log of this home", near or f"write it like {EXAMPLE}")
 
 
-def _logs(name: str) -> tuple[str, ...]:
+def _logs(fleet: "Fleet", name: str) -> tuple[str, ...]:
     """The logs that `name` may stand for, in the order in which they are looked for."""
     if "/" in name:
         return (name,) if name.startswith((CHANNELS, RUNS, MEMORY)) else ()
+    channel = fleet.config.channel_named(name)
     of_two = "+".join(sorted(name.split("+")))
-    return (name, f"{CHANNELS}{of_two}", f"{RUNS}{name}")
+    return (name, f"{CHANNELS}{channel.id if channel else of_two}", f"{RUNS}{name}")
 
 
 def _is_here(fleet: "Fleet", stream: str) -> bool:
     kind, _, name = stream.partition("/")
-    return bool(name) and (
-        (kind == "channels" and name in fleet.config.channels) or fleet.store.head(stream) > 0
-    )
+    known = kind == "channels" and name in fleet.config.channels
+    return bool(name) and (known or fleet.store.head(stream) > 0)
 
 
 def _item(fleet: "Fleet", text: str, item: re.Match[str]) -> Meant:

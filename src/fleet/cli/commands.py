@@ -15,8 +15,7 @@ class Entry(NamedTuple):
     line: str
 
 
-TALK, FACTS, CLAIMS, SELF = "Talk", "Events", "Claims", "Yourself"
-RECORDS = "Records"
+TALK, FACTS, CLAIMS, SELF = "Talk", "Events and records", "Claims", "Yourself"
 HOME, RUNNER, HISTORY, CARE = "Home", "Running", "History", "Care"
 OPERATOR_HEADINGS = (HOME, RUNNER, HISTORY, CARE)
 
@@ -35,14 +34,14 @@ COMMANDS = {
     "ack": Entry("bus", FACTS, "Consume only these events if this run succeeds"),
     "metric": Entry("metric", FACTS, "Numbers of what was made: record, show"),
     "schema": Entry("schema", FACTS, "Types of events and their fields: list, show TYPE"),
+    "show": Entry("audit", FACTS, "Any record or run, whole"),
+    "find": Entry("audit", FACTS, "Records that hold a text, newest first"),
     "claim": Entry("claims", CLAIMS, "Take the exclusive right to a key"),
     "renew": Entry("claims", CLAIMS, "Hold it longer"),
     "release": Entry("claims", CLAIMS, "Give it back"),
     "claims": Entry("claims", CLAIMS, "Who holds what"),
     "report": Entry("report", SELF, "Say what this run did, or that there was nothing to do"),
     "whoami": Entry("report", SELF, "Your name, run, hive and home"),
-    "show": Entry("audit", RECORDS, "Any record or run, whole"),
-    "find": Entry("audit", RECORDS, "Records that hold a text, newest first"),
     "init": Entry("home", HOME, "Make a home, paused"),
     "check": Entry("home", HOME, "Every fault of the home's files at once"),
     "agent": Entry("roster", HOME, "Add, change, rename or retire an agent"),

@@ -223,7 +223,7 @@ class HomeConfig(NamedTuple):
 
     def channel_named(self, name: str) -> Channel | None:
         """The channel that is, or is now, called so; None when there is none."""
-        renamed = (one for one in self.channels.values() if one.alias == name)
+        renamed = (one for one in self.channels.values() if name and one.alias == name)
         return self.channels.get(name) or next(renamed, None)
 
     def nearest_agent(self, name: str) -> str:
