@@ -111,22 +111,22 @@ class Emitter:
     def _check_chain(self, author: "Author", cause: str | None, hops: int) -> None:
         limit = self._config.limits.hops
         if hops > limit:
-            self._stop_chain(author, cause or author.cause or str(author.run), hops)
+            self._stop_chain(cause or author.cause or str(author.run), hops)
             raise TryAgain(
                 f"loop limit: this event would be {hops} wakes away from what set it off, "
                 f"limits.hops is {limit}",
                 "leave it to a person, who has an alert",
             )
 
-    def _stop_chain(self, author: "Author", chain: str, hops: int) -> None:
+    def _stop_chain(self, chain: str, hops: int) -> None:
         raise_alert(
             self._store,
             kind="loop",
-            subject=author.name,
+            subject=chain,
             what=f"agents wake each other: {hops} events in a chain, the last before {chain}",
             done="the next event of the chain was refused",
             fix="fleet check names agents that wake each other",
-            key=f"loop/{author.name}/{chain}",
+            key=f"loop/{chain}",
         )
 
     def _check_count(self, author: "Author") -> None:

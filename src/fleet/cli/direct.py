@@ -11,6 +11,7 @@ from fleet.cli.session import Session, pass_session
 from fleet.cli.talk import AS_JSON, KEY, places_of, say_messages, say_posted
 from fleet.errors import Usage
 from fleet.identity import OPERATOR
+from fleet.talk.direct import direct_name
 
 ITEMS = 50
 
@@ -51,7 +52,7 @@ def send_command(
         raise Usage(f"there is no text, or '{agent}' is it", f"say {line('send', 'AGENT', agent)}")
     words = text_of(session, text, file, f"fleet send {agent} 'TEXT'")
     record = fleet.talk.send(fleet.author, agent, words, key=key)
-    channel = record.ref.partition("#")[0]
+    channel = direct_name(fleet.author.name, agent)
     say_posted(session, record, channel, as_json=as_json)
 
 

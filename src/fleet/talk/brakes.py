@@ -74,14 +74,15 @@ class Brakes:
         thread = counted["thread"]
         if not isinstance(thread, str):
             return {}
-        heard = sum(one.heard_by(author.name) for one in counts.values())
         here = counts[channel]
+        self._check_turns(channel, thread, here)
+        if not pair_of(channel):
+            return {}
+        # in a ring nobody answers the one who spoke to him: going on counts when he was told more
+        heard = sum(one.heard_by(author.name) for one in counts.values())
         alone = here.last_in(thread) == author.name
-        if alone and pair_of(channel):  # in a ring nobody answers the one who spoke to him
-            alone = not here.told_since(self._store, thread, author.name, heard)
-        if not alone:
-            self._check_turns(channel, thread, here)
-        return {"heard": heard, "told": not alone} if pair_of(channel) else {}
+        told = not alone or here.told_since(self._store, thread, author.name, heard)
+        return {"heard": heard, "told": told}
 
     def _check_posts(self, run: str, counts: "Iterable[Limits]") -> None:
         count, most = sum(one.posted_by(run) for one in counts), self._config.limits.posts_per_run

@@ -23,10 +23,12 @@ class _Turns(TypedDict):
     """A thread since a person last wrote in it.
 
     `last` is the agent that spoke last, `heard` what had been said to it by then; `heads` says,
-    for each turn, how far the event log had come when it was taken (as many as the limit).
+    for each turn, how far the event log had come when it was taken (as many as the limit), and
+    `seq` is the number of the newest one.
     """
 
     last: str
+    seq: int
     heard: int
     heads: list[int]
 
@@ -97,8 +99,8 @@ class Limits(NamedTuple):
         return not read_kept(store, "events", since, 1, sieve=_FROM_OUTSIDE).records
 
     def newest_turn(self, thread: str) -> int:
-        """How far the event log had come at the newest turn of a thread that is counted."""
-        return self.state["threads"][thread]["heads"][-1]
+        """The number of the newest turn of a thread that is counted."""
+        return self.state["threads"][thread]["seq"]
 
 
 def limits(store: Store, cache: Cache, channel: str, turns: int) -> Limits:
@@ -145,10 +147,11 @@ def _count_turn(state: _State, record: Record, turns: int) -> None:
     said = threads.pop(thread, None)
     if record.body.get("run") is None:
         return  # a person spoke: the agents have something to answer
-    said = said or {"last": "", "heard": 0, "heads": []}
+    said = said or {"last": "", "seq": 0, "heard": 0, "heads": []}
     heard = record.body.get("heard")
     if said["last"] != agent or record.body.get("told") is True:
         said["heads"] = [*said["heads"], head][-turns:]
+        said["seq"] = record.seq
     said["last"], said["heard"] = agent, heard if isinstance(heard, int) else 0
     threads[thread] = said
     while len(threads) > THREADS:
