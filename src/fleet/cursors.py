@@ -32,6 +32,16 @@ def document_of(agent: str, places: Mapping[str, Place]) -> tuple[str, Body]:
     return _document(agent), _encoded(None, {lane: [place] for lane, place in places.items()})
 
 
+def read_of_channels(lanes: Mapping[str, Place]) -> dict[str, int]:
+    """By channel, the number that its lane has passed."""
+    prefix = channel_lane("")
+    return {
+        lane.removeprefix(prefix): place.seq
+        for lane, place in lanes.items()
+        if lane.startswith(prefix)
+    }
+
+
 class Cursors:
     """The places of all agents' lanes.
 

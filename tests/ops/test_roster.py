@@ -10,6 +10,7 @@ from fleet.context import build
 from fleet.errors import BadHome, Held, Rejected, Unavailable, Unknown
 from fleet.identity import SYSTEM, Author
 from fleet.ops import roster
+from fleet.records import Place
 from fleet.runs.outcome import Verdict
 from fleet.wiring import Fleet, open_fleet
 from people import OPERATOR, in_run
@@ -143,13 +144,17 @@ def _full_after(writes: int, patch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_that_waits_for_the_old_name_is_lost(home: Path) -> None:
-    """An event addressed to the agent, or a claim that it keeps, refuses the rename."""
+    """An event or message to the agent, or a claim that it keeps, refuses the rename."""
     fleet = opened(home)
     task = {"taskId": "t", "assignedTo": "outreach", "title": "t"}
     fleet.bus.emit(OPERATOR, "task-created", task)
     with pytest.raises(Rejected, match="1 event addressed to outreach wait"):
         roster.rename(fleet, OPERATOR, "agent", "outreach", "first-touch")
     fleet.bus.skip(OPERATOR, "outreach", "now")
+    place = Place(fleet.talk.send(OPERATOR, "outreach", "a word").seq)
+    with pytest.raises(Rejected, match="1 direct message to outreach wait"):
+        roster.rename(fleet, OPERATOR, "agent", "outreach", "first-touch")
+    fleet.cursors.advance("outreach", {"channels/operator+outreach": place})
     author = Author("outreach", None, "", agent=False)
     fleet.claims.take(author, "lead:a", keep=3600.0)
     with pytest.raises(Rejected, match="outreach keeps lead:a"):

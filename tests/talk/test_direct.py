@@ -202,3 +202,26 @@ def test_foreign_logs_are_no_channels_of_two(talk: Talk, store: RamStore) -> Non
 
     assert talk.directs(OUTREACH) == []
     assert _inbox(talk, "outreach", {}, 9) == []
+
+
+def test_a_renamed_agent_keeps_what_it_was_told(store: RamStore, cache: RamCache) -> None:
+    """It reads what stood under its old name, others do not; who writes it learns the new one."""
+    opened(store, cache, CONFIG).send(HANDLER, "outreach", "a")
+    agents = {name: one for name, one in CONFIG.agents.items() if name != "reply-handler"}
+    agents["answerer"] = CONFIG.agents["reply-handler"]._replace(
+        id="answerer", formerly=("reply-handler",)
+    )
+    talk = opened(store, cache, CONFIG._replace(agents=agents))
+    answerer = in_run("answerer")
+
+    assert [one.text for one in talk.read(answerer, PAIR)] == ["a"]
+    assert [one.id for one in talk.directs(answerer)] == [PAIR]
+    with pytest.raises(NotAllowed):
+        talk.read(WATCH, PAIR)
+    for attempt in (
+        lambda: talk.send(OUTREACH, "reply-handler", "x"),
+        lambda: talk.post(OUTREACH, PAIR, "x", reply_to=f"{PAIR}#1"),
+    ):
+        with pytest.raises(Unknown, match="fleet send answerer"):
+            attempt()
+    assert talk.send(OUTREACH, "answerer", "x").ref == "answerer+outreach#1"

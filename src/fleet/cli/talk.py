@@ -300,15 +300,10 @@ def _seen(session: Session, channel: str) -> int:
 
 def places_of(session: Session, agent: str) -> "dict[str, int]":
     """By channel, the number up to which the agent's runs have been shown it."""
-    from fleet.cursors import channel_lane
+    from fleet.cursors import read_of_channels
 
     fleet = session.fleet
-    places = [fleet.cursors.get(agent), fleet.runs.last_ok_advance(agent)]
-    lanes = {lane: max(at[lane].seq for at in places if lane in at) for at in places for lane in at}
-    prefix = channel_lane("")
-    return {
-        lane.removeprefix(prefix): seq for lane, seq in lanes.items() if lane.startswith(prefix)
-    }
+    return read_of_channels(fleet.bus.lanes(agent, fleet.runs.last_ok_advance(agent)))
 
 
 def _id_of(session: Session, name: str) -> str:

@@ -230,8 +230,12 @@ class HomeConfig(NamedTuple):
         """What to say of a name that no agent has: who is called otherwise now, or who is near."""
         from fleet.text import one_of
 
-        now = next((one.id for one in self.agents.values() if name in one.formerly), "")
+        now = self.called_now(name)
         return f"{name} is called {now} now" if now else one_of(name, self.agents)
+
+    def called_now(self, name: str) -> str:
+        """The agent that had this name formerly; "" when none had."""
+        return next((one.id for one in self.agents.values() if name in one.formerly), "")
 
     def run_folder(self, run: str) -> Path:
         """The folder of one run's files."""

@@ -16,7 +16,14 @@ from fleet.context.inbox import MESSAGES as LETTERS
 from fleet.context.inbox import Unread
 from fleet.context.section import MAX_EVENTS, MAX_MESSAGES
 from fleet.context.you import Past
-from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane, stream_of
+from fleet.cursors import (
+    ADDRESSED,
+    BROADCAST,
+    RETRACTIONS,
+    channel_lane,
+    read_of_channels,
+    stream_of,
+)
 from fleet.logs import place_at, place_before
 from fleet.ports import Store
 from fleet.records import Place, Record
@@ -215,7 +222,6 @@ def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[T
 def _unread(sources: Sources, agent: Agent, stand: Mapping[str, Place]) -> Unread:
     """Direct messages since the lanes' places; a new channel of two is unread from its first."""
     most = min(_items(agent, "inbox", LETTERS), LETTERS)
-    prefix = channel_lane("")
-    places = {lane.removeprefix(prefix): place.seq for lane, place in stand.items()}
+    places = read_of_channels(stand)
     found = sources.talk.inbox(agent.id, sources.given.directs, places, most)
     return Unread(tuple(found), most)

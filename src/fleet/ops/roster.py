@@ -14,6 +14,7 @@ from fleet.config import load
 from fleet.config.changes import Changes
 from fleet.config.edit import first_line
 from fleet.config.sources import RESERVED
+from fleet.cursors import read_of_channels
 from fleet.errors import BadHome, Conflict, Held, Rejected, Unknown, Usage
 from fleet.identity import Author
 from fleet.places import safe_name
@@ -249,6 +250,11 @@ def _require_settled(fleet: Fleet, agent: str) -> None:
     if addressed:
         waits = counted(addressed, "event")
         raise Rejected(f"{waits} addressed to {agent} wait", f"fleet run {agent}, then rename it")
+    places = read_of_channels(fleet.bus.lanes(agent, fleet.runs.last_ok_advance(agent)))
+    own = [one.id for one in fleet.talk.directs(fleet.author._replace(name=agent))]
+    if unread := sum(one.unread for one in fleet.talk.inbox(agent, own, places, 0)):
+        waits = counted(unread, "direct message")
+        raise Rejected(f"{waits} to {agent} wait", f"fleet run {agent}, then rename it")
     kept = [claim.key for claim in fleet.claims.live() if claim.holder == agent and claim.keep]
     if kept:
         fix = f"fleet --as {agent} release {kept[0]}, then rename it"

@@ -44,9 +44,9 @@ def channel_of_two(pair: tuple[str, str]) -> Channel:
     )
 
 
-def directs_of(store: Store, name: str) -> list[str]:
-    """The channels of two that `name` is in and in which something was said, sorted."""
-    return [channel for channel in directs(store) if name in (pair_of(channel) or ())]
+def directs_of(store: Store, *names: str) -> list[str]:
+    """The channels of two with one of `names` in which something was said, sorted."""
+    return [name for name in directs(store) if not set(names).isdisjoint(pair_of(name) or ())]
 
 
 def directs(store: Store) -> Iterator[str]:

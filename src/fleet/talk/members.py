@@ -33,9 +33,11 @@ class Members:
         ]
 
     def directs(self, name: str) -> list["Channel"]:
-        """The channels of two in which `name` is one and something was said; one listing."""
-        pairs = map(pair_of, directs_of(self._store, name))
-        return [channel_of_two(pair) for pair in pairs if pair]
+        """The channels of two in which `name` is or was one and something was said."""
+        agent = self._config.agents.get(name)
+        names = (name, *(agent.formerly if agent else ()))
+        pairs = map(pair_of, directs_of(self._store, *names))
+        return [self._of_two(pair) for pair in pairs if pair]
 
     def named(self, channel: str) -> "Channel":
         """The channel of that name: one that a file makes, or one of two who are or were here.
@@ -48,7 +50,7 @@ class Members:
             return known
         pair = pair_of(channel)
         if pair and (is_of_two(channel, self._config) or self._store.head(stream_of(channel))):
-            return channel_of_two(pair)
+            return self._of_two(pair)
         from fleet.text import suggest
 
         near = suggest(channel, sorted(self._config.channels)) or "fleet channels"
@@ -90,9 +92,11 @@ class Members:
         Raises:
             Unknown: one of the two is no agent any more.
         """
-        gone = [name for name in pair_of(channel) or () if not _is_here(name, self._config)]
-        if gone:
-            raise Unknown(f"there is no agent {gone[0]!r} any more", "post to a channel")
+        for name in pair_of(channel) or ():
+            if not _is_here(name, self._config):
+                now = self._config.called_now(name)
+                fix = f"it is called {now}: fleet send {now} 'TEXT'" if now else "post to a channel"
+                raise Unknown(f"there is no agent {name!r} any more", fix)
 
     def require_addressee(self, author: str, to: str) -> None:
         """Refuse a name to which `author` cannot send.
@@ -115,7 +119,15 @@ class Members:
             raise Unknown(what, "post where all of them read: fleet channels")
         if to in _NO_AGENT:
             raise Unknown(what, f"fleet send {OPERATOR} 'TEXT' reaches a person")
+        if now := self._config.called_now(to):
+            raise Unknown(what, f"it is called {now} now: fleet send {now} 'TEXT'")
         raise Unknown(what, one_of(to, [*self._config.agents, OPERATOR]))
+
+    def _of_two(self, pair: tuple[str, str]) -> "Channel":
+        """The channel of these two, also for who was one of them under an earlier name."""
+        here = channel_of_two(pair)
+        later = {now for name in pair if (now := self._config.called_now(name))}
+        return here._replace(members=frozenset(pair) | later)
 
     def is_agent(self, author: "Author") -> bool:
         """Whether the author has an agent's rights: a run, or a person who acts for one."""
