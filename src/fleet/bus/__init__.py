@@ -243,12 +243,11 @@ class Bus:
 
         A lane goes to the last number before its first waiting event that was not shown; one
         with nothing waiting to where it was looked through. A lane that waits and of which
-        nothing was shown does not move. What the places count is made durable first.
+        nothing was shown does not move. Whoever acts on it makes the log durable first.
         """
         from fleet.bus import lanes
 
         self._interests(agent)
-        self._store.sync(STREAM)
         return lanes.advance_for(self._store, pending, shown_refs)
 
     def lag(self, agent: str, floor: Mapping[str, Place]) -> int:

@@ -171,8 +171,8 @@ class Runs:
 
     def last_ended(self, agent: str) -> Run | None:
         """The agent's newest run that has an end; a retracted one without its report."""
-        ended = [run for run in map(run_of, self._whole(agent)) if not run.open]
-        return self._quiet(ended[-1]) if ended else None
+        ended = [known for known in self._whole(agent) if known.get("outcome") is not None]
+        return self._quiet(run_of(ended[-1])) if ended else None
 
     def made(self, run: Run) -> Body | None:
         """What the context of `run` was made from; None when it had none, or says nothing of it."""

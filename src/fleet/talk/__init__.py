@@ -274,15 +274,13 @@ class Talk:
     def digest(self, agent: str, channel: str, after: int, limit: int) -> Digest:
         """What `agent`, which has read up to number `after`, is told of the channel.
 
-        Every pinned message, then the newest `limit` unread ones. Changes nothing; what its
-        `upto` counts is made durable first.
+        Every pinned message, then the newest `limit` unread ones. Changes nothing; whoever acts
+        on its `upto` makes the log durable first.
         """
         from fleet.talk import reading
 
         self._members.admit(self._members.named(channel), agent)
         here = self.board(channel)
-        if here.place.seq > after:
-            self._store.sync(stream_of(channel))
         return reading.digest(self._store, here, agent, after, limit)
 
     def inbox(

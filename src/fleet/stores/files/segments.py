@@ -15,7 +15,7 @@ from fleet.stores.files import disk
 SUFFIX = ".jsonl"
 _DIGITS = 20
 _TAIL = 8 << 10  # bytes that hold the last line nearly always
-_NEAR = 16 << 10  # bytes that are read through rather than bisected
+_NEAR = 4 << 10  # bytes that are read through rather than bisected
 _PEEK = 2 << 10  # bytes that hold the next whole line mostly
 _FIRST, _LARGEST = 16 << 10, 1 << 20  # bytes of the first and of later chunks
 
