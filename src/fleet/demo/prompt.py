@@ -1,4 +1,4 @@
-"""What the stand-in understands of its prompt: events, messages, its own last words; no more.
+"""What the stand-in understands of its prompt: events, messages, numbers, its own last words.
 
 It reads the text that a model would read, and is content with less than it contains: a line it
 does not understand is a line that it does not act on.
@@ -64,6 +64,15 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Better:
+    """One sort of what it made that got so many times the views of another, as it was told."""
+
+    sort: str
+    times: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """What was read.
 
@@ -73,6 +82,7 @@ class Prompt:
         messages: of the channels' digests, without its own.
         place: how far down its list of the outside the agent was, as its last report says.
         held: claim keys that it kept from earlier runs.
+        better: what its numbers say of the forms it wrote in; None while they say nothing.
     """
 
     me: str
@@ -80,6 +90,7 @@ class Prompt:
     messages: tuple[Message, ...] = ()
     place: int = 0
     held: frozenset[str] = frozenset()
+    better: Better | None = None
 
     def of(self, *types: str) -> list[Event]:
         """The events of these types, oldest first."""
@@ -105,10 +116,14 @@ def read(me: str, text: str) -> Prompt:
         messages=tuple(messages.values()),
         place=max(map(int, places), default=0),
         held=frozenset(re.findall(r"^You hold (\S+) until", text, re.MULTILINE)),
+        better=Better(*told.groups()) if (told := _BETTER.search(text)) else None,
     )
 
 
 _REF = re.compile(rf"^(events|{'|'.join(CHANNELS)})#(\d+) · ")
+_BETTER = re.compile(
+    r'^content-ready by contentType: "([^"]+)" has ([\d.]+)x the views of "([^"]+)" ', re.MULTILINE
+)
 _PAIR = re.compile(r'([A-Za-z]\w*)=("(?:[^"\\]|\\.)*"|\S+)')
 _MORE = "  | "  # before every further line of a text
 

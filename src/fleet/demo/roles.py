@@ -1,15 +1,19 @@
-"""The repertoire of the stand-in: what each of the fifteen agents does about what it read.
+"""The repertoire of the stand-in: what each of the agents does about what it read.
 
 A role is a function of a `Turn`. It looks at the events and messages of its prompt and at a made-up
 outside world (`world`), and calls `fleet`. Roles are no advice on how agents should work: the
 prompts of the growth home are.
 """
 
+import time
 from collections.abc import Callable, Iterable
 
 from fleet.demo import world
-from fleet.demo.prompt import Event
+from fleet.demo.prompt import Better, Event
 from fleet.demo.turn import Turn
+from fleet.records import rfc3339, wall_of
+
+TRIAL = 6  # topics that content-engine writes in one run
 
 
 def outreach(turn: Turn) -> None:
@@ -160,23 +164,41 @@ def marketing_strategist(turn: Turn) -> None:
 
 
 def content_engine(turn: Turn) -> None:
-    """Write one draft about the best thing read, unless somebody has that draft."""
+    """Write the next topics and the best thing read, in the form that its own numbers favour."""
+    better = turn.prompt.better
+    if better:
+        turn.say(f"my numbers say: {better.sort} has {better.times}x the views of {better.other}")
+    _write_topics(turn, better)
     for event in _best_first(turn):
         subject = _subject(event)
-        draft = f"{_short(subject)}-{'comparison' if 'competitor' in event.fields else 'how-to'}"
+        form = better.sort if better else "comparison" if "competitor" in event.fields else "how-to"
+        draft = f"{_short(subject)}-{form}"
         turn.say(f"I read {event.ref} ({event.type}): claiming draft:{draft}")
         if not turn.claim(f"draft:{draft}", "--note", subject[:80]):
             continue
-        turn.write(f"drafts/{draft}.md", f"# {subject}\n\nSource: {event.ref}\n")
-        fields = {
-            "draftId": draft,
-            "contentType": draft.rpartition("-")[2],
-            "title": f"What to know about {_short(subject).replace('-', ' ')}",
-        }
-        if turn.emit("content-ready", fields, once=f"demo-draft-{draft}", cause=event.ref):
+        title = f"What to know about {_short(subject).replace('-', ' ')}"
+        if _write(turn, draft, form, title, source=event.ref):
             turn.post("content-collab", f"{draft} is ready, from {event.ref}: {subject}")
-            turn.done.append(f"wrote {draft}")
         return
+
+
+def _write_topics(turn: Turn, better: Better | None) -> None:
+    """At first some of each form; then none until the numbers say which form is read."""
+    if better is None and turn.prompt.place:
+        turn.say("no numbers on my forms yet: I take no topic")
+        return
+    for number, topic in enumerate(turn.outside(world.TOPICS, TRIAL)):
+        form = better.sort if better else world.FORMS[number % len(world.FORMS)]
+        _write(turn, f"{_short(topic)}-{form}", form, topic)
+
+
+def _write(turn: Turn, draft: str, form: str, title: str, *, source: str = "") -> bool:
+    turn.write(f"drafts/{draft}.md", f"# {title}\n\nSource: {source or 'my list'}\n")
+    fields = {"draftId": draft, "contentType": form, "title": title}
+    written = turn.emit("content-ready", fields, once=f"demo-draft-{draft}", cause=source)
+    if written:
+        turn.done.append(f"wrote {draft}")
+    return written
 
 
 def _best_first(turn: Turn) -> list[Event]:
@@ -276,6 +298,21 @@ def orchestrator(turn: Turn) -> None:
         turn.done.append(f"announced {event.ref}")
 
 
+def collector(turn: Turn) -> None:
+    """Record how often each draft was read a little after it was announced."""
+    known = {row["subject"] for row in turn.ask("metric", "show", "--json")}
+    for event in turn.ask("events", "--type", "content-ready", "--json"):
+        subject, form = event["subject"], event["payload"]["contentType"]
+        measured = wall_of(event["at"]) + world.MEASURED
+        if subject in known or measured > time.time():
+            continue
+        likes = world.VIEWS.get(form, world.OTHER_VIEWS)
+        views = str(likes * turn.choice(world.LUCK, subject) // 100)
+        once = ("--at", rfc3339(measured), "--id", f"demo-views-{subject}")
+        if turn.fleet("metric", "record", subject, "views", views, *once) == 0:
+            turn.done.append(f"measured {subject}")
+
+
 def _short(text: str) -> str:
     words = "".join(c if c.isalnum() else " " for c in text.lower()).split()
     return "-".join(words[:3])
@@ -297,4 +334,5 @@ ROLES: dict[str, Callable[[Turn], None]] = {
     "trend-scout": trend_scout,
     "customer-listener": customer_listener,
     "orchestrator": orchestrator,
+    "collector": collector,
 }

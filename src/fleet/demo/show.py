@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fleet.bus.events import is_event, is_for
+from fleet.demo.prompt import Better, read
 from fleet.demo.stage import stage
 from fleet.logs import between
 from fleet.records import Record
@@ -22,8 +23,8 @@ from fleet.wiring import Fleet, open_fleet
 
 SECONDS, SECONDS_FAST = 55.0, 8.0  # how long agents are woken; what then runs may end
 LABEL = (
-    "demo: fifteen agents played by a STAND-IN that only reads its prompt and calls `fleet`.\n"
-    "No model is called and nothing is paid."
+    "demo: fifteen agents played by a STAND-IN that only reads its prompt and calls `fleet`; a\n"
+    "collector brings made-up numbers. No model is called and nothing is paid."
 )
 
 
@@ -43,6 +44,7 @@ class Summary:
         overlaps: claims that were taken while another agent held the key.
         left_alone: times a stand-in met a claim and left the thing alone.
         damaged: errors that the store's `verify` found.
+        learned: what content-engine made before and after its numbers told it what is read.
     """
 
     outcomes: Counter[str]
@@ -56,6 +58,7 @@ class Summary:
     overlaps: int
     left_alone: int
     damaged: int
+    learned: str
 
     @property
     def well(self) -> bool:
@@ -75,6 +78,7 @@ class Summary:
         yield f"claims            {claims}"
         yield f"delivered twice   {self.twice}"
         yield f"records lost      {self.lost + self.damaged}"
+        yield f"content-engine    {self.learned or 'saw no numbers yet'}"
 
 
 def demo(*, fast: bool, echo: Callable[[str], None]) -> int:
@@ -84,9 +88,17 @@ def demo(*, fast: bool, echo: Callable[[str], None]) -> int:
     with TemporaryDirectory(prefix="fleet-demo-") as folder:
         root = Path(folder).resolve() / "growth"
         stage(root, fast=fast)
-        end = time.monotonic() + (SECONDS_FAST if fast else SECONDS)
+        seconds = SECONDS_FAST if fast else SECONDS
+        end = time.monotonic() + seconds
         env = {name: value for name, value in os.environ.items() if not name.startswith("FLEET_")}
-        up(root, env=env, echo=echo, until=lambda: time.monotonic() > end)
+
+        def over() -> bool:
+            """In time, or on a slow machine when there is something to show."""
+            now = time.monotonic()
+            told = now > end and (now > end + seconds or learned(open_fleet(root, env=env)))
+            return bool(told)
+
+        up(root, env=env, echo=echo, until=over)
         summary = summarise(open_fleet(root, env=env))
     echo("")
     for line in summary.lines():
@@ -127,7 +139,36 @@ def summarise(fleet: Fleet) -> Summary:
         overlaps=overlaps,
         left_alone=sum(_left_alone(fleet, run) for run in runs),
         damaged=sum(found.severity == "error" for found in fleet.store.verify()),
+        learned=learned(fleet),
     )
+
+
+def learned(fleet: Fleet) -> str:
+    """`3 listicles, then 5 deep-dives after seeing …`; "" while no run was told its numbers."""
+    runs = sorted(fleet.runs.list("content-engine", 1000), key=lambda run: run.started)
+    told = {run.id: better for run in runs if (better := _told(fleet, run))}
+    before, after = Counter[str](), Counter[str]()
+    for event in _records(fleet, "events"):
+        payload = event.body.get("payload")
+        if event.body.get("type") == "content-ready" and isinstance(payload, dict):
+            made = after if event.body.get("run") in told else before
+            made[str(payload["contentType"])] += 1
+    if not after:
+        return ""
+    seen = next(iter(told.values()))
+    return (
+        f"{_listed(before)}, then {_listed(after)} after seeing that"
+        f" {seen.sort} had {seen.times}x the views of {seen.other}"
+    )
+
+
+def _told(fleet: Fleet, run: Run) -> Better | None:
+    context = fleet.config.run_folder(run.id) / "context.md"
+    return read(run.agent, context.read_text(encoding="utf-8")).better if context.exists() else None
+
+
+def _listed(made: Counter[str]) -> str:
+    return ", ".join(counted(number, form) for form, number in made.most_common()) or "nothing"
 
 
 def _claims(fleet: Fleet) -> tuple[int, int]:

@@ -30,6 +30,9 @@ ORDER = (
 )  # in which they wake: who finds something before who acts on it
 BEGIN = 1.0  # seconds from staging to the first slot
 EVERY, EVERY_FAST = 15.0, 6.0  # seconds between two slots of one agent
+COLLECTOR = "collector"  # measures what was announced; the growth fleet that ships has none
+OFTEN = {"content-engine": 0.0, COLLECTOR: 0.5}  # these wake thrice as often, by turns
+METRICS_AFTER = "1s"  # when content-engine's drafts are judged: the demo's days are short
 COOLDOWN, COOLDOWN_FAST = "3s", "1s"
 KEPT = (
     "description",
@@ -39,6 +42,7 @@ KEPT = (
     "interests",
     "channels",
     "context",
+    "metrics",
 )  # lines of an agent's file that the demo leaves as they are
 
 
@@ -54,11 +58,22 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
     config.write_text(homes.paused(config.read_text(encoding="utf-8"), yes=False), encoding="utf-8")
     every = EVERY_FAST if fast else EVERY
     begin = time.time() + BEGIN
-    for number, agent in enumerate(ORDER):
+    add_collector(target)
+    for number, agent in enumerate((*ORDER, COLLECTOR)):
         file = target / "agents" / f"{agent}.yaml"
-        offset = (begin + number * every / len(ORDER)) % every
-        lines = _acted(file.read_text(encoding="utf-8"), every, offset, fast=fast, seed=seed)
+        wait, share = (every / 3, OFTEN[agent]) if agent in OFTEN else (every, number / len(ORDER))
+        offset = (begin + share * wait) % wait
+        lines = _acted(file.read_text(encoding="utf-8"), wait, offset, fast=fast, seed=seed)
+        lines += ["priority: high"] if agent in OFTEN else []
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def add_collector(target: Path) -> None:
+    """Put into a copy of the growth home an agent that measures what was announced."""
+    text = "description: Records what the analytics measured of drafts\nprompt: collector.md.j2\n"
+    (target / "agents" / f"{COLLECTOR}.yaml").write_text(text, encoding="utf-8")
+    prompt = '{% extends "base.md.j2" %}{% block task %}Measure what is new.{% endblock %}\n'
+    (target / "prompts" / f"{COLLECTOR}.md.j2").write_text(prompt, encoding="utf-8")
 
 
 def _acted(text: str, every: float, offset: float, *, fast: bool, seed: str) -> list[str]:
@@ -74,6 +89,7 @@ def _acted(text: str, every: float, offset: float, *, fast: bool, seed: str) -> 
         "launch: command",
         f"command: {json.dumps([sys.executable, '-m', 'fleet.demo.standin'])}",
         f"env: {{set: {{DEMO_SEED: {json.dumps(seed)}}}}}",
+        f"metrics_after: {METRICS_AFTER}",
         "timeout: 30s",
         "start: all",
     ]

@@ -1,12 +1,13 @@
 """One run of the stand-in: the `fleet` calls that a role may make, said aloud; no role itself."""
 
+import json
 import random
 import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from fleet.demo.prompt import Message, Prompt
 from fleet.demo.world import Sight
@@ -88,6 +89,16 @@ class Turn:
             self.say(f"  exit {code}: that was not expected")
             self._refused = True
         return code
+
+    def ask(self, *args: str) -> list[dict[str, Any]]:
+        """What a reading command prints as JSON, one object a line."""
+        self.say("$ fleet " + " ".join(_shown(arg) for arg in args))
+        code, printed = self._call(args)
+        if code:
+            self.say(f"  exit {code}: {printed}")
+            self._refused = True
+            return []
+        return [json.loads(line) for line in printed.splitlines()]
 
     def claim(self, key: str, *options: str) -> bool:
         """Take `key`; False when somebody else has it, and then this run leaves it alone."""

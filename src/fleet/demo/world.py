@@ -4,6 +4,7 @@ Every list is what one agent would find in its folder or on the web. Nothing her
 person; the prices and products are inventions.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 Fields = dict[str, str]
@@ -154,3 +155,24 @@ USAGE = (
 )
 
 SEGMENTS = ("teams-below-five", "trial-without-import", "came-from-a-competitor")
+
+TOPICS = (
+    "why small teams share one login",
+    "what a review bot misses",
+    "rules that a whole team keeps",
+    "how to leave a tool without losing notes",
+    "five seats or three",
+    "what to log when an agent wakes",
+    "prices that move and prices that stay",
+    "reading a changelog as a rival",
+    "an import that takes a minute",
+    "when to answer an objection",
+    "what on-premise really costs",
+)
+
+FORMS = ("listicle", "deep-dive")  # in which a topic can be written
+
+MEASURED = 0.5  # seconds after its announcement at which the analytics have read a draft: a day
+VIEWS: Mapping[str, int] = {"listicle": 110, "deep-dive": 450}  # what readers like, by form
+OTHER_VIEWS = 200
+LUCK = (80, 90, 100, 110, 125)  # per cent of it that one draft gets
