@@ -49,6 +49,7 @@ class Month:
         self._uptime = 1000.0 - self.now
         self._outside = _outside(seed)
         homes.copy("growth", root)
+        stage.add_collector(root, 'schedule: "50 5 * * *"')
         config = root / "fleet.yaml"
         text = homes.paused(config.read_text(encoding="utf-8"), yes=False)
         config.write_text(f"{text}limits: {{min_free: 1MiB}}\n" if "limits:" not in text else text)

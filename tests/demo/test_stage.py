@@ -8,7 +8,7 @@ import pytest
 
 from fleet.config import check
 from fleet.demo.prompt import AGENTS
-from fleet.demo.stage import stage
+from fleet.demo.stage import COLLECTOR, stage
 from fleet.errors import Usage
 
 
@@ -20,11 +20,11 @@ def schedule_of(text: str) -> tuple[float, float]:
 
 
 def test_every_agent_is_played_by_the_stand_in(tmp_path: Path) -> None:
-    """All fifteen files launch the stand-in with this Python, and none would call a model."""
+    """Fifteen agents and the collector launch the stand-in with this Python, none calls a model."""
     stage(tmp_path / "demo", fast=False)
 
     files = sorted((tmp_path / "demo" / "agents").glob("*.yaml"))
-    assert [file.stem for file in files] == sorted(AGENTS)
+    assert [file.stem for file in files] == sorted([*AGENTS, COLLECTOR])
     for file in files:
         text = file.read_text()
         assert f'command: ["{sys.executable}", "-m", "fleet.demo.standin"]' in text
@@ -60,7 +60,7 @@ def test_the_slots_are_staggered_and_fast_is_faster(tmp_path: Path) -> None:
         [schedule_of(file.read_text()) for file in (tmp_path / name / "agents").glob("*.yaml")]
         for name in ("slow", "fast")
     )
-    assert len({offset for _, offset in slow}) == len({offset for _, offset in fast}) == 15
+    assert len({offset for _, offset in slow}) == len({offset for _, offset in fast}) == 16
     assert fast[0][0] < slow[0][0]
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from fleet.demo.prompt import AGENTS, TYPES, read
 from fleet.demo.roles import ROLES
-from fleet.demo.stage import stage
-from fleet.demo.world import WAITING
+from fleet.demo.stage import COLLECTOR, stage
+from fleet.demo.world import FORMS, WAITING
 
 Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -27,6 +27,10 @@ INSIGHT = (
 ALARM = (
     "competitive-intel#2 · competitor-watch · 4s ago · 1 agree: Cursor cut Pro to $20.\n"
     "  | content-engine: worth a comparison?\n"
+)
+
+TOLD = (
+    'content-ready by contentType: "{}" has 4.1x the views of "{}" (medians 9 and 2, n=3 and 3)\n'
 )
 
 FAKE = """#!{python}
@@ -100,7 +104,7 @@ def play(tmp_path: Path) -> Play:
 
 def test_a_price_change_in_the_prompt_becomes_a_draft(play: Play) -> None:
     """content-engine that reads a pricing-change claims the draft, writes it, and says so."""
-    ended = play("content-engine", PRICE + INSIGHT)
+    ended = play("content-engine", PRICE + INSIGHT + "content-engine list: 99\n")
 
     assert ended.code == 0
     assert ended.of("claim")[0][:2] == ["claim", "draft:cursor-comparison"]
@@ -115,11 +119,21 @@ def test_a_price_change_in_the_prompt_becomes_a_draft(play: Play) -> None:
 
 def test_without_anything_in_the_prompt_there_is_nothing_to_do(play: Play) -> None:
     """content-engine that reads no events emits nothing and reports idle."""
-    ended = play("content-engine", "## Events\nNothing new.\n")
+    ended = play("content-engine", "## Events\nNothing new.\ncontent-engine list: 99\n")
 
     assert ended.code == 0
     assert ended.of("emit") == ended.of("claim") == []
     assert [call[:2] for call in ended.calls] == [["report", "--idle"]]
+
+
+@pytest.mark.parametrize(("best", "worst"), [FORMS, FORMS[::-1]])
+def test_the_form_is_the_one_in_its_prompt(play: Play, best: str, worst: str) -> None:
+    """A real process: its first drafts already follow a section that stands in its prompt."""
+    ended = play("content-engine", TOLD.format(best, worst))
+
+    made = {word for call in ended.of("emit") for word in call if word.startswith("contentType=")}
+    assert made == {f"contentType={best}"}
+    assert f"my numbers say: {best} has 4.1x the views of {worst}" in ended.transcript
 
 
 def test_what_another_holds_is_left_alone(play: Play) -> None:
@@ -242,7 +256,7 @@ def test_a_stranger_is_not_played(play: Play, tmp_path: Path) -> None:
 
     assert ended.returncode == 1
     assert "plays no 'nobody'" in ended.stderr
-    assert set(ROLES) == set(AGENTS)
+    assert set(ROLES) == {*AGENTS, COLLECTOR}
 
 
 def test_it_reads_what_fleet_renders(fleet: Fleet, tmp_path: Path) -> None:

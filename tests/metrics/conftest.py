@@ -44,7 +44,7 @@ class Shop:
 
     def digest(self, agent: str = "writer", horizon: float = HORIZON) -> Digest:
         """What the agent would be told now."""
-        return self.metrics.digest(agent, self.clock.wall, horizon)
+        return self.metrics.digest((agent,), self.clock.wall, horizon)
 
 
 @pytest.fixture

@@ -176,18 +176,30 @@ def test_of_each_agent_only_the_newest_subjects_are_at_hand(shop: Shop) -> None:
     assert set(scores(shop, agent="other")) == {"quiet"}
 
 
+def test_a_renamed_agent_keeps_what_it_made(shop: Shop) -> None:
+    """Subjects announced under an earlier name count with those of the name it has now."""
+    shop.announce("a", "scribe")
+    shop.announce("b", "writer")
+    for subject in "ab":
+        shop.measure(subject, 1)
+
+    digest = shop.metrics.digest(("writer", "scribe"), shop.clock.wall)
+
+    assert {made.announced.subject for made in digest.made} == {"a", "b"}
+
+
 def test_the_same_moment_gives_the_same_digest(shop: Shop) -> None:
     """The digest depends on log and moment alone: caches gone or warm, it is equal."""
     for number in range(4):
         shop.did(f"a{number}", number + 1, kind="x")
     now = shop.clock.wall
-    warm = shop.metrics.digest("writer", now)
+    warm = shop.metrics.digest(("writer",), now)
 
     cold = Shop()
     cold.store = shop.store
     cold.metrics = type(shop.metrics)(shop.store, cold.cache)
 
-    assert cold.metrics.digest("writer", now) == warm == shop.metrics.digest("writer", now)
+    assert cold.metrics.digest(("writer",), now) == warm == shop.metrics.digest(("writer",), now)
 
 
 def test_retracted_numbers_do_not_count(shop: Shop) -> None:

@@ -112,7 +112,7 @@ def test_listing_shows_the_newest_of_each_or_all_of_one(shop: Shop) -> None:
     assert values(list_("a")) == [1, 2, 3, 5]
     assert values(list_("a", name="views", limit=2)) == [2, 3]
     assert values(list_(name="views")) == [3, 9]
-    assert values(list_(agent="writer")) == [3, 5]
+    assert values(list_(names=("writer", "formerly"))) == [3, 5]
     assert values(list_(since=shop.clock.wall - 10)) == [5, 9]
     assert values(list_(limit=1)) == [9]
     assert values(list_("unheard-of")) == []

@@ -111,7 +111,9 @@ def show_command(
     most = page(session, limit, ITEMS, as_json=as_json)
     about = None if subject is None else argument(subject)
     first = moment(session, since, "--since")
-    found = fleet.metrics.listing(about, name=name, agent=agent, since=first, limit=most + 1)
+    found = fleet.metrics.listing(
+        about, name=name, names=_names(session, agent), since=first, limit=most + 1
+    )
     if agent is not None and not found:
         from fleet.identity import require_agent_name
 
@@ -139,6 +141,12 @@ def _item(record: "Record", link: "Announced | None", zone: "tzinfo") -> Item:
     who = str(body.get("from_agent"))
     head = " · ".join([record.ref, local(str(body["measured"]), zone), number, who])
     return Item(head, f"{link.ref} {link.type} by {link.agent}" if link else "unlinked")
+
+
+def _names(session: Session, agent: str | None) -> tuple[str, ...]:
+    """The agent's name and those that it had; () for None."""
+    known = session.fleet.config.agents.get(agent or "")
+    return (agent, *(known.formerly if known else ())) if agent else ()
 
 
 def _unknown(session: Session, subject: str) -> str:

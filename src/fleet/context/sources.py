@@ -115,7 +115,9 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         world=_world(sources, agent),
         waiting=Waiting(pending, attempts),
         told=_told(sources, agent, lanes),
-        outcomes=sources.metrics.digest(agent.id, given.now, agent.metrics_after)
+        outcomes=sources.metrics.digest(
+            _names(sources.config, agent.id), given.now, agent.metrics_after
+        )
         if agent.metrics
         else None,
         corrections=_corrections(sources, agent, lanes[RETRACTIONS]),

@@ -21,7 +21,7 @@ from fleet.runs import Run
 from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
 
-SECONDS, SECONDS_FAST = 55.0, 8.0  # how long agents are woken; what then runs may end
+SECONDS, SECONDS_FAST = 55.0, 7.0  # how long agents are woken; what then runs may end
 LABEL = (
     "demo: fifteen agents played by a STAND-IN that only reads its prompt and calls `fleet`; a\n"
     "collector brings made-up numbers. No model is called and nothing is paid."

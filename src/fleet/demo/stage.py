@@ -31,7 +31,7 @@ ORDER = (
 BEGIN = 1.0  # seconds from staging to the first slot
 EVERY, EVERY_FAST = 15.0, 6.0  # seconds between two slots of one agent
 COLLECTOR = "collector"  # measures what was announced; the growth fleet that ships has none
-OFTEN = {"content-engine": 0.0, COLLECTOR: 0.5}  # these wake thrice as often, by turns
+OFTEN = {"content-engine": 0.1, COLLECTOR: 0.65}  # these wake thrice as often, by turns
 METRICS_AFTER = "1s"  # when content-engine's drafts are judged: the demo's days are short
 COOLDOWN, COOLDOWN_FAST = "3s", "1s"
 KEPT = (
@@ -68,10 +68,11 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def add_collector(target: Path) -> None:
-    """Put into a copy of the growth home an agent that measures what was announced."""
-    text = "description: Records what the analytics measured of drafts\nprompt: collector.md.j2\n"
-    (target / "agents" / f"{COLLECTOR}.yaml").write_text(text, encoding="utf-8")
+def add_collector(target: Path, *lines: str) -> None:
+    """Put into a copy of the growth home an agent that measures; `lines` are more of its file."""
+    text = "description: Records what the analytics measured of drafts\nprompt: collector.md.j2"
+    file = target / "agents" / f"{COLLECTOR}.yaml"
+    file.write_text("\n".join([text, *lines]) + "\n", encoding="utf-8")
     prompt = '{% extends "base.md.j2" %}{% block task %}Measure what is new.{% endblock %}\n'
     (target / "prompts" / f"{COLLECTOR}.md.j2").write_text(prompt, encoding="utf-8")
 

@@ -6,7 +6,7 @@ measured here, and no number leads to anything by itself.
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from fleet.errors import Rejected
@@ -89,15 +89,15 @@ class Metrics:
         """Every subject that is known to be announced, the oldest first."""
         return list(self._announced())
 
-    def digest(self, agent: str, now: float, horizon: float = HORIZON) -> Digest:
-        """What `agent` announced and how it did by `now` (epoch seconds).
+    def digest(self, names: Collection[str], now: float, horizon: float = HORIZON) -> Digest:
+        """What an agent announced and how it did by `now` (epoch seconds).
 
         Args:
-            agent: who made it.
+            names: the agent's, also those that it had.
             now: the moment.
             horizon: seconds after the announcement at which subjects are compared.
         """
-        own = [link for link in self._announced().values() if link.agent == agent]
+        own = [link for link in self._announced().values() if link.agent in names]
         return digest(own, self._values(horizon) if own else {}, now, horizon)
 
     def listing(
@@ -105,7 +105,7 @@ class Metrics:
         subject: str | None = None,
         *,
         name: str | None = None,
-        agent: str | None = None,
+        names: Collection[str] = (),
         since: float | None = None,
         limit: int = 50,
     ) -> list[tuple[Record, Announced | None]]:
@@ -114,7 +114,7 @@ class Metrics:
         Args:
             subject: every number of it; None for the newest of each subject and metric.
             name: only this metric.
-            agent: only subjects that this agent announced.
+            names: only subjects that an agent of these names announced.
             since: only what was measured since (epoch seconds).
             limit: how many, the newest.
         """
@@ -125,7 +125,7 @@ class Metrics:
             return (
                 subject in {None, about}
                 and name in {None, metric}
-                and (agent is None or (link is not None and link.agent == agent))
+                and (not names or (link is not None and link.agent in names))
                 and (since is None or wall >= since)
             )
 
