@@ -17,6 +17,10 @@ ARGUMENTS = {
     "emit": ["note", "n=1"], "ack": ["events#1"], "schema": ["list"], "claim": ["k"],
     "renew": ["k"], "release": ["k"], "report": ["hi"], "run": ["worker"], "halt": ["--all"],
     "logs": ["last"], "context": ["worker"], "skip": ["worker", "--to", "now"],
+    "agent": ["retire", "worker"], "channel": ["retire", "strategy"], "diff": ["last", "last"],
+    "explain": ["events#1"], "find": ["hi"], "replay": ["last"], "seen": ["events#1"],
+    "retract": ["events#1", "--reason", "x"], "send": ["worker", "hi"], "show": ["events#1"],
+    "metric": ["show"], "shadow": ["list"],
 }  # fmt: skip
 
 
