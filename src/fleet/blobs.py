@@ -10,6 +10,7 @@ import zlib
 from contextlib import suppress
 
 from fleet.errors import Conflict
+from fleet.masking import mask, mask_body
 from fleet.ports import Store
 from fleet.records import MAX_DOCUMENT, Body
 
@@ -25,12 +26,12 @@ def name_of(content: str | Body) -> str:
 def keep(store: Store, content: str | Body) -> str | None:
     """Keep `content` and return its hash; None when it is too large, compressed as well.
 
-    What is there already costs one look.
+    What is there already costs one look. Secrets in it are masked, its hash is that of the whole.
     """
     name = name_of(content)
     if store.get(PREFIX + name)[1]:
         return name
-    body = _body(content)
+    body = _body(mask(content) if isinstance(content, str) else mask_body(content))
     if body is None:
         return None
     with suppress(Conflict):  # another process kept the same

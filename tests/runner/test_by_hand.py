@@ -1,5 +1,4 @@
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -159,22 +158,6 @@ def test_next_answers_at_once_however_far_it_looks(scripted: Scripted) -> None:
     done = scripted.call("next", "--days", "400", "--limit", "3")
 
     assert len(done.stdout.splitlines()) == 3
-
-
-def test_what_a_run_leaves_is_for_this_user_only(scripted: Scripted) -> None:
-    """Under any umask every file of the state is 0600 and every folder 0700."""
-    scripted.agent("worker", "cat > /dev/null; echo done")
-    before = os.umask(0)
-    try:
-        assert scripted.call("run", "worker").returncode == 0
-    finally:
-        os.umask(before)
-
-    modes = {
-        (path.is_dir(), oct(path.stat().st_mode & 0o777))
-        for path in (scripted.root / "state").rglob("*")
-    }
-    assert modes == {(True, "0o700"), (False, "0o600")}
 
 
 def test_a_person_who_interrupts_a_run_stops_it(scripted: Scripted) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cli.session import Session
 from fleet.errors import Unprinted
+from fleet.masking import mask
 from fleet.strictjson import dumps
 from fleet.text import UNSEEN, escape
 
@@ -41,9 +42,12 @@ def say_json(value: Mapping[str, object]) -> None:
 
 
 def say_error(line: str) -> None:
-    """One sentence on standard error; where it cannot be written, the exit code has to do."""
+    """One sentence on standard error; where it cannot be written, the exit code has to do.
+
+    It may repeat what the caller gave, so secrets are masked.
+    """
     with suppress(OSError):
-        sys.stderr.write(f"fleet: {escape(line)}\n")
+        sys.stderr.write(f"fleet: {escape(mask(line))}\n")
 
 
 def flush() -> None:

@@ -20,10 +20,10 @@ from fleet.context import Context, RenderFailed, build, made_body, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
 from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
-from fleet.masking import mask, secret_values
+from fleet.masking import mask, mask_body, secret_values
 from fleet.records import Body, new_id
 from fleet.runner import lead, settle
-from fleet.runner.launchers import Plan, plan
+from fleet.runner.launchers import Plan, environment, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
@@ -232,7 +232,8 @@ def ready(fleet: Fleet, agent: Agent) -> None:
 def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     """Build the context and write the run folder; nothing is launched yet."""
     context = build(fleet.sources(), agent, run=run, durable=True)
-    context.manifest["config_blob"] = blobs.keep(fleet.store, to_json(fleet.config))
+    config = mask_body(to_json(fleet.config), environment.secrets(fleet.env, fleet.config))
+    context.manifest["config_blob"] = blobs.keep(fleet.store, config)
     for text in context.templates.values():
         blobs.keep(fleet.store, text)
     lifetime = agent.timeout + agent.grace + MARGIN
@@ -243,7 +244,7 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
     made = _plan(fleet, agent, run, context, token)
     folder = fleet.config.run_folder(run)
     for place in (folder.parent, folder, agent.cwd, *made.folders):
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make_private(place)
     own = {
         "manifest.json": context.manifest,
         "keeper.json": made.order(run, agent),
@@ -270,6 +271,13 @@ def _plan(fleet: Fleet, agent: Agent, run: str, context: Context, token: str) ->
         environ=fleet.env,
         token=token,
     )
+
+
+def _make_private(folder: Path) -> None:
+    """Make `folder` and what is missing above it, each 0700 whatever the umask."""
+    for place in (*reversed(folder.parents), folder):
+        with suppress(FileExistsError):
+            place.mkdir(mode=0o700)
 
 
 def _new_file(path: Path) -> BinaryIO:

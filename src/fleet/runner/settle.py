@@ -97,7 +97,7 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     if not exit_:
         # Its keeper was killed: nothing supervises what is left, so nothing may be left.
         processes.kill_all(lambda: left_of(fleet, run), within=5.0)
-        _mask(fleet, agent, run)
+        _mask(fleet, run)
         verdict = Verdict("killed", _why_killed(folder))
         return finish(fleet, agent, run, verdict)
     if exit_.get("ended_by") == "stopped" and (said := read_json(folder / STOP_FILE)):
@@ -109,11 +109,11 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     return finish(fleet, agent, run, verdict, known.expects if known else NOTHING)
 
 
-def _mask(fleet: Fleet, agent: str, run: str) -> None:
+def _mask(fleet: Fleet, run: str) -> None:
     """Mask what the run wrote, as its keeper would have."""
     folder = fleet.config.run_folder(run)
     transcript = read_json(folder / "keeper.json").get("transcript")
-    secrets = environment.secrets(fleet.env, fleet.config, fleet.config.agents.get(agent))
+    secrets = environment.secrets(fleet.env, fleet.config)
     with suppress(OSError):
         mask_run(folder, run, str(transcript) if transcript else None, secrets)
 

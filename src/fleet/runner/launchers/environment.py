@@ -49,16 +49,15 @@ def asked(environ: Mapping[str, str], agent: Agent) -> dict[str, str]:
     return passed | agent.env_set
 
 
-def secrets(environ: Mapping[str, str], config: HomeConfig, agent: Agent | None) -> tuple[str, ...]:
-    """What a run of `agent` was given that must not be written, as `masking.mask` takes it.
-
-    `agent` may be None: it is not in the home any more.
-    """
-    said = dict(environ) | (agent.env_set if agent else {})
+def secrets(environ: Mapping[str, str], config: HomeConfig) -> tuple[str, ...]:
+    """What runs of this home are given that must not be written, as `masking.mask` takes it."""
+    said = dict(environ)
     if config.claude.env_file is not None:
         with suppress(BadHome):  # the file is gone, and so is the knowledge of what was in it
             said |= read_env_file(config.root / Path(config.claude.env_file).expanduser())
-    return secret_values(said)
+    given = (said, *(agent.env_set for agent in config.agents.values()))
+    found = {value for names in given for value in secret_values(names)}
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 def own(
