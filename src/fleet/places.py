@@ -10,6 +10,9 @@ from fleet.errors import BadHome, Rejected
 
 HOME_FILE = "fleet.yaml"
 FORMAT_FILE = "FORMAT"
+FORMAT = "fleet-state 1"
+"""What that file says: the format that this version writes and reads."""
+
 NEXT_DUE = "next-due"
 """In the cache, by the runner: JSON, agent -> [epoch seconds of its next due slot, "06:10"]."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)

@@ -80,6 +80,18 @@ def parse_size(text: str) -> int:
     return int(float(match[1]) * scale)
 
 
+def format_size(size: int) -> str:
+    """Bytes as people read them: `512 B`, `4.2 MiB`."""
+    if size < 1 << 10:
+        return f"{size} B"
+    scale, unit = next(
+        (scale, unit)
+        for scale, unit in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+        if size >= scale
+    )
+    return f"{size / scale:.1f} {unit}"
+
+
 def parse_moment(text: str, *, now: "datetime", zone: "tzinfo") -> "datetime":
     """An instant as people write one, aware, in `zone` unless it names another offset.
 

@@ -4,7 +4,7 @@ Only this module knows that stores exist; whoever has a `Fleet` sees ports and u
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fleet.stores.files import FilesStore
     from fleet.talk import Talk
 
+MAINTENANCE = 10.0  # seconds that a backup or a trim waits for the other
+
 
 class Fleet:
     """One opened home. Reading an attribute builds that part and what it stands on, once.
@@ -62,7 +64,9 @@ class Fleet:
         """Its derived files, and what this process made of them."""
         from fleet.folds import Values
         from fleet.stores.files.cache import FilesCache
+        from fleet.stores.files.store import require_format
 
+        require_format(self.places.state)
         return Values(FilesCache(self.places.cache))
 
     @cached_property
@@ -183,6 +187,14 @@ class Fleet:
         finally:
             lock.release()
 
+    def maintained(self, *, shared: bool) -> AbstractContextManager[object]:
+        """Keep others from the files themselves: a backup shares them, trimming wants them alone.
+
+        Raises (on entering):
+            LockTimeout: not free within 10 s; the message names who holds it.
+        """
+        return maintenance(self.places, shared=shared)
+
     @property
     def warning(self) -> str:
         """What is wrong with the operator's files while the last good config serves; else ""."""
@@ -258,6 +270,16 @@ def open_fleet(
         strict: refuse files with errors (`BadHome`), instead of serving the last good config.
     """
     return Fleet(root, env=env, as_agent=as_agent, strict=strict)
+
+
+def maintenance(places: Places, *, shared: bool) -> AbstractContextManager[object]:
+    """See `Fleet.maintained`; for a home that cannot be opened. A home without state needs none."""
+    from fleet.stores.files.locks import Lock
+
+    if not places.locks.is_dir():
+        return nullcontext()
+    path = str(places.locks / "maintenance.lock")
+    return Lock(path, "the home's files", timeout=MAINTENANCE, shared=shared)
 
 
 def file_lock(path: Path, timeout: float) -> AbstractContextManager[object]:

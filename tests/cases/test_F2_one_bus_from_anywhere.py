@@ -10,7 +10,7 @@ from conftest import Fleet
 from fleet.cli.commands import COMMANDS
 from fleets import Scripted
 
-HOMELESS = {name for name in COMMANDS if name not in {"init", "demo", "version"}}
+HOMELESS = {name for name in COMMANDS if name not in {"init", "demo", "version", "restore"}}
 ARGUMENTS = {
     "post": ["strategy", "hi"], "reply": ["strategy#1", "hi"], "read": ["strategy"],
     "react": ["strategy#1", "agree"], "pin": ["strategy#1"], "unpin": ["strategy#1"],
@@ -20,7 +20,7 @@ ARGUMENTS = {
     "agent": ["retire", "worker"], "channel": ["retire", "strategy"], "diff": ["last", "last"],
     "explain": ["events#1"], "find": ["hi"], "replay": ["last"], "seen": ["events#1"],
     "retract": ["events#1", "--reason", "x"], "send": ["worker", "hi"], "show": ["events#1"],
-    "metric": ["show"], "shadow": ["list"],
+    "metric": ["show"], "shadow": ["list"], "backup": ["x.zip"],
 }  # fmt: skip
 
 

@@ -21,10 +21,22 @@ ARGUMENTS = {
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"], "send": ["outreach", "x"],
-    "shadow": ["list"],
+    "shadow": ["list"], "backup": ["../home.zip"],
     "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip
-SHOWN_ELSEWHERE = {"init", "demo", "version", "check", "stop", "logs", "doctor", "replay", "diff"}
+SHOWN_ELSEWHERE = {
+    "restore",
+    "migrate",
+    "init",
+    "demo",
+    "version",
+    "check",
+    "stop",
+    "logs",
+    "doctor",
+    "replay",
+    "diff",
+}
 
 
 @pytest.fixture

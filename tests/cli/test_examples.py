@@ -29,6 +29,7 @@ NOT_HERE = {
     "shadow",
     "replay",
     "diff",
+    "restore",
 }  # they start or need more
 RUN = "019b2e00-0000-7000-8000-000000000001"
 TASK = (

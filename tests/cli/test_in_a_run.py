@@ -18,7 +18,7 @@ ARGUMENTS = {
     "context": ["outreach"], "replay": ["last"], "diff": ["last", "last"],
     "agent": ["retire", "outreach"], "channel": ["retire", "strategy"], "shadow": ["list"],
     "seen": ["strategy#1"], "explain": ["last"],
-    "skip": ["outreach", "--to", "now"],
+    "skip": ["outreach", "--to", "now"], "backup": ["../x.zip"], "restore": ["x.zip"],
 }  # fmt: skip
 
 

@@ -167,8 +167,10 @@ def test_every_reading_command_is_compared() -> None:
     }
     acts = {
         "agent",
+        "backup",
         "channel",
         "report",
+        "restore",
         "init",
         "demo",
         "up",
@@ -179,7 +181,7 @@ def test_every_reading_command_is_compared() -> None:
         "halt",
         "skip",
     }
-    of_the_machine = {"doctor", "version", "reindex"}
+    of_the_machine = {"doctor", "migrate", "version", "reindex"}
     built_above = {"context"}
     compared = {word for line in READS for word in line.split() if word in COMMANDS}
 

@@ -69,7 +69,7 @@ READS: list[list[str]] = [
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
     "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
-    "agent", "channel",
+    "agent", "channel", "backup", "restore", "migrate",
 }  # fmt: skip
 
 

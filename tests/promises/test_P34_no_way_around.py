@@ -13,6 +13,7 @@ SECRET = "a secret that is not the agent's"
 OPERATORS = {
     "init": ["new"], "run": ["worker"], "halt": ["--all"], "logs": ["last"],
     "context": ["worker"], "skip": ["worker", "--to", "now"],
+    "backup": ["../home.zip"], "restore": ["home.zip"],
 }  # fmt: skip
 
 

@@ -69,6 +69,9 @@ COMMANDS = {
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
     "verify": Entry("care", CARE, "Read everything and name each damaged record"),
     "reindex": Entry("care", CARE, "Drop every cache and compute it again"),
+    "backup": Entry("copies", CARE, "The whole home in one file, while everything runs"),
+    "restore": Entry("copies", CARE, "Unpack a backup into a new folder"),
+    "migrate": Entry("copies", CARE, "Bring the state of an older version to this one's format"),
 }
 
 ALIASES = {
@@ -91,9 +94,9 @@ LATER = {
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
-            "agents", "alerts", "backup", "capability", "dash", "deadletters", "forecast", "graph",
-            "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "migrate", "query",
-            "recap", "restore", "retract", "trim",
+            "agents", "alerts", "capability", "dash", "deadletters", "forecast", "graph",
+            "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "query",
+            "recap", "retract", "trim",
         ),
         "",
     ),
@@ -114,7 +117,8 @@ BEFORE = ("--home", "--as", "--debug")
 
 TOLERANT = frozenset(
     {
-        "agent", "channel", "channels", "claims", "context", "diff", "doctor", "events", "explain",
+        "agent", "backup",
+        "channel", "channels", "claims", "context", "diff", "doctor", "events", "explain",
         "find", "halt", "inbox", "logs", "next", "pause", "read", "replay", "resume", "runs",
         "schema", "seen", "show", "status", "stop", "timeline", "verify", "whoami",
     }

@@ -1,1 +1,1 @@
-"""Care of a home by its operator: check, doctor, verify, reindex; nothing here runs agents."""
+"""Care of a home by its operator, one module for each word of it; nothing here runs agents."""

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from zlib import crc32
 
 from fleet.errors import BadHome
+from fleet.places import FORMAT, FORMAT_FILE
 from fleet.stores import names
 from fleet.stores.files import disk
 
-FORMAT = "fleet-state 1"
-FORMAT_FILE = "FORMAT"
 KINDS = ("claims", "control", "cursors", "ledger", "memory", "schedule", "tokens")
 """Kinds of documents whose folders are made, and synced, before FORMAT says that all is there."""
 
@@ -79,7 +78,9 @@ class Layout:
         if text != FORMAT:
             raise BadHome(
                 f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
-                "use the fleet that wrote it, or migrate it",
+                "use the newer fleet that wrote it"
+                if is_newer(text)
+                else "fleet migrate changes an older one, else use the fleet that wrote it",
             )
         self._made = disk.check_folder(self.locks)
 
@@ -188,6 +189,13 @@ class Layout:
             if kind == wanted if slash else kind.startswith(wanted):
                 found.append((kind, f"{self.root}/{entry}"))
         return found
+
+
+def is_newer(text: str) -> bool:
+    """Whether `text`, what FORMAT says, is of a later version of this program."""
+    name, _, number = text.partition(" ")
+    known, _, ours = FORMAT.partition(" ")
+    return name == known and number.isascii() and number.isdigit() and int(number) > int(ours)
 
 
 def subfolders(folder: str) -> list[str]:

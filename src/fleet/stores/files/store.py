@@ -171,6 +171,16 @@ class FilesStore:
         return Singleton(f"{self._layout.locks}/{names.encode(name)}.lock", what)
 
 
+def require_format(state: "Path") -> None:
+    """Refuse a state folder of another format before anything, a cache too, is written to it.
+
+    Raises:
+        BadHome: as for `FilesStore`.
+    """
+    with disk.explained(f"opening {state}"):
+        Layout(os.path.abspath(os.fspath(state))).check()
+
+
 def _logs_in(kind: str, folder: str) -> list[str]:
     """Names of the logs in the folder of `kind`: itself, and those below it."""
     found = [kind] if segments.list_firsts(folder) else []
