@@ -106,7 +106,7 @@ class Retractions:
         Raises:
             Rejected: the reason is blank or over `MAX_REASON` bytes.
         """
-        _check(reason)
+        check_reason(reason)
         batch = new_id(self._store.now().wall)
         known: dict[str, frozenset[int]] = {}
         drafts: list[Draft] = []
@@ -167,7 +167,8 @@ def _body(target: Target, *, by: str, reason: str, batch: str) -> Body:
     }
 
 
-def _check(reason: str) -> None:
+def check_reason(reason: str) -> None:
+    """Refuse a reason that is blank or over `MAX_REASON` bytes (`Rejected`)."""
     if not reason.strip() or len(reason.encode()) > MAX_REASON:
         raise Rejected(
             "a retraction needs a reason",

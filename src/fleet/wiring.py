@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Store
     from fleet.records import Guard
+    from fleet.retractions import Retractions
     from fleet.runs import Runs
     from fleet.schemas import Registry
     from fleet.shadow import Shadow
@@ -158,6 +159,13 @@ class Fleet:
         from fleet.metrics import Metrics
 
         return Metrics(self.store, self.cache)
+
+    @cached_property
+    def retractions(self) -> "Retractions":
+        """What was taken back."""
+        from fleet.retractions import Retractions
+
+        return Retractions(self.store, self.cache)
 
     @cached_property
     def shadow(self) -> "Shadow":

@@ -21,6 +21,7 @@ ARGUMENTS = {
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"], "send": ["outreach", "x"],
+    "retract": ["events#1", "--reason", "x"],
     "shadow": ["list"], "backup": ["../home.zip"],
     "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip

@@ -19,6 +19,7 @@ ARGUMENTS = {
     "agent": ["retire", "outreach"], "channel": ["retire", "strategy"], "shadow": ["list"],
     "seen": ["strategy#1"], "explain": ["last"],
     "skip": ["outreach", "--to", "now"], "backup": ["../x.zip"], "restore": ["x.zip"],
+    "retract": ["outreach", "--reason", "x"],
 }  # fmt: skip
 
 

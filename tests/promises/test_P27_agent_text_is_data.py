@@ -64,7 +64,7 @@ READS: list[list[str]] = [
     ["context", "reader"],
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
-    ["read", "reader+writer"],
+    ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",

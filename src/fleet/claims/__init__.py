@@ -226,13 +226,16 @@ class Claims:
 
         self._change(key, decide)
 
-    def release_run(self, run: str) -> list[str]:
-        """Release what `run` holds, fleet's own keys for it included, unless kept; the keys."""
+    def release_run(self, run: str, *, kept: bool = False) -> list[str]:
+        """Release what `run` holds, fleet's own keys for it included; the keys.
+
+        What was taken with `keep` only if `kept`: then the run was retracted.
+        """
 
         def decide(body: Body | None, now: Instant) -> Decided | None:
-            if body is None or body["run"] != run or body["keep"] or not is_live(body, now):
+            if body is None or body["run"] != run or not is_live(body, now):
                 return None
-            return freed(body, now)
+            return None if body["keep"] and not kept else freed(body, now)
 
         keys = open_keys(self._store, self._cache, "", run)
         return [key for key in keys if self._change(key, decide)]

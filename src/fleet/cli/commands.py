@@ -65,6 +65,7 @@ COMMANDS = {
     "explain": Entry("past", HISTORY, "What a run, or a record's author, had been told"),
     "timeline": Entry("past", HISTORY, "All that happened, in the order of time"),
     "context": Entry("history", HISTORY, "What an agent would be told now"),
+    "retract": Entry("retract", HISTORY, "Take back what a run wrote, or one record"),
     "shadow": Entry("shadow", CARE, "What agents in shadow mode would have written"),
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
     "verify": Entry("care", CARE, "Read everything and name each damaged record"),
@@ -96,7 +97,7 @@ LATER = {
         (
             "agents", "alerts", "capability", "dash", "deadletters", "forecast", "graph",
             "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "query",
-            "recap", "retract", "trim",
+            "recap", "trim",
         ),
         "",
     ),

@@ -18,7 +18,7 @@ WORDS = {
     "publish": "emit", "signal": "emit", "event": "events", "say": "post",
     "write": "post", "channel": "channels", "messages": "read", "answer": "reply", "who": "whoami",
     "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
-    "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
+    "undo": "retract", "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
 }  # fmt: skip
 
 FOR_PEOPLE = {

@@ -234,11 +234,9 @@ def retracted_mark(reason: str | None) -> str:
 
 def reasons_of(session: Session, records: "Sequence[Record]") -> dict[int, str]:
     """By number, why those of `records` (of one log) that were taken back were."""
-    from fleet.retractions import Retractions
-
     if not records:
         return {}
-    retractions = Retractions(session.fleet.store, session.fleet.cache)
+    retractions = session.fleet.retractions
     gone = retractions.of(records[0].stream)
     found = {r.seq: retractions.reason_of(r.stream, r.seq) for r in records if r.seq in gone}
     return {seq: reason for seq, reason in found.items() if reason is not None}
