@@ -106,7 +106,7 @@ def taken_back(drill: Drill) -> None:
     words = ["retract", drill.run, "--reason", WHY]
     dry, done, again, held, memory = drill.says(
         [*words, "--dry-run", "--json"], [*words, "--json"], words,
-        ["claims"], ["memory", "show", "culprit"],
+        ["claims"], ["--as", "culprit", "memory", "show"],
     )  # fmt: skip
     said = json.loads(done.out)
     kinds = [one["what"] for one in said["taken"]]
