@@ -180,6 +180,7 @@ def test_every_reading_command_is_compared() -> None:
         "resume",
         "halt",
         "skip",
+        "retract",
     }
     of_the_machine = {"doctor", "migrate", "version", "reindex"}
     built_above = {"context"}

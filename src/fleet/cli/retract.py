@@ -19,7 +19,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object 
 @command(
     "retract",
     examples=[
-        "fleet retract competitor-watch~1 --reason 'read the wrong page' --dry-run",
+        "fleet retract outreach~1 --reason 'read the wrong page' --dry-run",
         "fleet retract events#97 --reason 'the price was in euros'",
     ],
 )
