@@ -130,6 +130,11 @@ def test_what_an_agent_must_say(home, write, key) -> None:
         ("accounts: {main: {}}", "'agents' is missing in accounts.main", ""),
         ("accounts: {Main: {agents: all}}", "'Main' cannot be a name", ""),
         ("vitals: [{label: x, count: contact-made}]", "'window' is missing in vitals[0]", ""),
+        (
+            "vitals: [{label: x, count: contact-made, window: 30d}]",
+            "must be at most 7d",
+            "older events are not counted",
+        ),
         ("embedder: magic", "'magic' is no embedder", "local, lexical"),
         ("embedder: {openai: {}}", "'model' is missing in embedder.openai", ""),
         ("hives: {write: A}", "'A' cannot be a name", ""),

@@ -30,6 +30,7 @@ from fleet.config.values import (
     Text,
     Texts,
     Variable,
+    Window,
     Zone,
     fault,
     one_of,
@@ -228,7 +229,7 @@ class VitalFile(Part):
 
     label: Line
     count: Text
-    window: Span
+    window: Window
 
 
 class OpenAiFile(Part):

@@ -19,6 +19,7 @@ from fleet.text import suggest
 
 FAULT = "fleet"  # the type of the errors made here
 MAX_DURATION = 10 * 366 * 86400  # seconds
+WINDOW = 7 * 86400.0  # seconds that a vital looks back at most
 _TRUE = frozenset({"true", "yes", "on", "1"})
 _FALSE = frozenset({"false", "no", "off", "0"})
 _MINUTES = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)", re.ASCII)
@@ -28,6 +29,13 @@ _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 def fault(what: str, fix: str = "") -> PydanticCustomError:
     """An error whose words reach the operator as they are."""
     return PydanticCustomError(FAULT, "{what}", {"what": what, "fix": fix})
+
+
+def _window(seconds: float) -> float:
+    """What the bus counts back: it keeps hourly counts of eight days."""
+    if seconds > WINDOW:
+        raise fault("must be at most 7d", "older events are not counted")
+    return seconds
 
 
 def read_by(parse: Callable[[str], Any], kind: str) -> BeforeValidator:
@@ -167,6 +175,7 @@ Duration = Annotated[
     float, read_by(units.parse_duration, "a duration like 90s, 30m or 6h"), Field(le=MAX_DURATION)
 ]
 Span = Annotated[Duration, Field(gt=0)]
+Window = Annotated[Span, AfterValidator(_window)]
 Size = Annotated[int, read_by(units.parse_size, "a size like 64KiB")]
 Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
 Number = Annotated[int, Field(ge=0, le=1_000_000_000)]
