@@ -139,3 +139,22 @@ def test_filters_and_what_is_left_out(shop: Path) -> None:
     assert typo.code == 4
     assert "did you mean 'outreach'?" in typo.err
     assert (none.code, none.out) == (0, "")
+
+
+def test_who_is_told_a_number_can_look_it_up(shop: Path, run_env: RunEnv) -> None:
+    """`show`, `find` and `seen` answer an agent about a number that somebody else recorded."""
+    env = run_env("outreach")
+    _, shown, found, seen = many(
+        shop,
+        [
+            call("metric", "record", "draft-17", "views", "1200"),
+            call("show", "metrics#1", **env),
+            call("find", "draft-17", **env),
+            call("seen", "metrics#1"),
+        ],
+    )
+
+    assert shown.code == 0, shown.err
+    assert "value: 1200" in shown.out
+    assert "metrics#1" in found.out
+    assert (seen.code, seen.out) == (0, "no run was shown metrics#1\n")

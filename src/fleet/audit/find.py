@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet.audit.index import Index, Wanted
 from fleet.audit.lines import Line, line
-from fleet.audit.rights import OWN, Rights
+from fleet.audit.rights import Rights
 from fleet.logs import record_at
 from fleet.records import Record
 
@@ -64,7 +64,6 @@ def find(
         streams=None if stream is None else (stream,),
         seen_as="" if rights.everything else rights.name,
         open_to=rights.open_to,
-        own=OWN,
         since=since,
         until=until,
     )

@@ -1,7 +1,7 @@
 """What a caller may see of the logs: one rule for `show` and `find`, asked before any search.
 
-A person sees everything. An agent sees events and claims, the channels that admit it, what is
-between it and another one, its own memory, runs and metrics, and everybody's reports.
+A person sees everything. An agent sees events, claims and metrics, the channels that admit it, what
+is between it and another one, its own memory and runs, and everybody's reports.
 """
 
 from typing import TYPE_CHECKING
@@ -13,8 +13,7 @@ from fleet.records import Record
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
-OPEN = ("events", "claims-log")  # what every agent may list
-OWN = ("metrics",)  # logs of all, of which an agent sees its own records
+OPEN = ("events", "claims-log", "metrics")  # what every agent may list
 
 
 class Rights:
@@ -48,7 +47,6 @@ class Rights:
             self.everything
             or record.stream in self.open_to
             or (record.stream.startswith("runs/") and says.word == REPORT)
-            or (record.stream in OWN and says.author == self.name)
             or self.name in _told(record)
         )
 
@@ -58,7 +56,7 @@ class Rights:
         Raises:
             NotAllowed: what is in it is others'; with what may be seen.
         """
-        if self.everything or stream in self.open_to or stream in {*OWN, "retractions"}:
+        if self.everything or stream in self.open_to or stream == "retractions":
             return
         kind, _, name = stream.partition("/")
         if kind == "channels":
@@ -72,7 +70,7 @@ class Rights:
 
     def refusal(self, what: str) -> NotAllowed:
         """Of something that is not the author's to see."""
-        yours = "an agent sees events, claims, its channels, and its own runs, memory and metrics"
+        yours = "an agent sees events, claims, metrics, its channels, its own runs and memory"
         return NotAllowed(f"{what} is not for {self.name}", yours)
 
 

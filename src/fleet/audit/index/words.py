@@ -19,10 +19,9 @@ class Wanted(NamedTuple):
         word: an event's type, else an operation.
         author: whose records.
         streams: only these logs; None for all.
-        seen_as: who looks: he sees the logs in `open_to`, everybody's reports, and of the logs
-            in `own` what he wrote himself; "" for who may see everything.
+        seen_as: who looks: he sees the logs in `open_to` and everybody's reports; "" for
+            who may see everything.
         open_to: see `seen_as`.
-        own: see `seen_as`.
         since: not before (epoch seconds).
         until: not after (epoch seconds).
     """
@@ -33,7 +32,6 @@ class Wanted(NamedTuple):
     streams: Sequence[str] | None = None
     seen_as: str = ""
     open_to: Sequence[str] = ()
-    own: Sequence[str] = ()
     since: float | None = None
     until: float | None = None
 
@@ -96,9 +94,8 @@ def _match(connection: Connection, wanted: Wanted) -> str:
     if wanted.streams is not None:
         parts.append(marks.any_of(_STREAM, wanted.streams))
     if wanted.seen_as:
-        own = f"({marks.any_of(_STREAM, wanted.own)} AND {marks.of(_AUTHOR, wanted.seen_as)})"
         reports = marks.of(_WORD, REPORT)
-        parts.append(f"({marks.any_of(_STREAM, wanted.open_to)} OR {reports} OR {own})")
+        parts.append(f"({marks.any_of(_STREAM, wanted.open_to)} OR {reports})")
     return " AND ".join(parts) or marks.of(_WORD, "")
 
 
