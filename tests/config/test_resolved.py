@@ -73,6 +73,7 @@ mode: shadow
 context: {max_tokens: 5000, sections: {events: {max_items: 50}, memory: {max_tokens: 1200}}}
 runs_on: {labels: [gpu]}
 enabled: off
+formerly: [mailer]
 """
 
 
@@ -148,6 +149,7 @@ def test_every_field_of_an_agent_arrives(home, write) -> None:
         ),
         runs_on=("gpu",),
         enabled=False,
+        formerly=("mailer",),
         account="main",
     )
     changed = {
