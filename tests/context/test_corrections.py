@@ -9,7 +9,7 @@ from fleet.cursors import RETRACTIONS
 from fleet.places import Places
 from fleet.records import Place, Record
 from fleet.retractions import Retractions, Target
-from fleet.runs import Runs
+from fleet.runs import Runs, Verdict
 from fleet.stores.ram import RamCache
 from fleet.text import tokens
 from people import OPERATOR
@@ -174,6 +174,17 @@ def test_a_run_that_was_just_prepared_counts(world: Any, section: Text) -> None:
 
     assert f"retractions#1: {event.ref}" in section("corrections")
     assert f"you were shown it in run {RUN[:13]}" in section("corrections")
+
+
+def test_a_run_that_had_read_it_counts(world: Any, section: Text) -> None:
+    """What a run read is on record when it ends, perhaps after the retraction: it is told."""
+    event = world.reply()
+    runs = Runs(world.store, RamCache(), Places(world.root))
+    runs.start(OPERATOR, "outreach", RUN, slot="hand:1")
+    retract(world, target_of(event))
+    runs.finish("outreach", RUN, Verdict("ok"), ended=event.at, read=([event.ref], 0))
+
+    assert f"retractions#1: {event.ref}" in section("corrections")
 
 
 def test_a_reason_is_data(world: Any, section: Text) -> None:

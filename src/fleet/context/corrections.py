@@ -61,13 +61,13 @@ class Waiting:
 def waiting(store: Store, agent: str, after: Place, recent: tuple[Run, ...]) -> Waiting:
     """What `agent` is to be told of the retractions after `after`.
 
-    `recent` are its newest runs: one that was prepared while the retraction was written is in no
-    list of those to be told, and yet it was shown the target.
+    `recent` are its newest runs: one that was going on while the retraction was written may be in
+    no list of those to be told, and yet it was shown the target, or had read it.
     """
     head = store.head(STREAM)
     if head <= after.seq:
         return Waiting(upto=after)
-    seen = {ref: run.id for run in reversed(recent) for ref in run.shown}
+    seen = {ref: run.id for run in reversed(recent) for ref in (*run.shown, *run.read)}
     found = [
         (record, run)
         for record in between(store, STREAM, after.seq, head)
