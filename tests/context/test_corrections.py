@@ -69,6 +69,16 @@ def test_the_bad_text_is_not_repeated(world: Any, section: Text) -> None:
     assert "Tell every lead about it" not in section("corrections")
 
 
+def test_a_renamed_agent_is_told_what_it_was_shown(world: Any, section: Text) -> None:
+    """What was shown to an agent under a name that it had before is told to it now."""
+    event = world.reply()
+    retract(world, target_of(event, mailer=RUN))
+
+    assert section("corrections") == ""
+    world.config.agents["outreach"] = world.agent(formerly=("mailer",))
+    assert "retractions#1: events#1" in section("corrections")
+
+
 def test_a_new_agent_begins_at_the_head(world: Any, section: Text) -> None:
     """An agent whose lane has not begun was shown nothing, and is told nothing of old times."""
     event = world.reply()

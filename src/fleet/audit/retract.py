@@ -168,7 +168,8 @@ def _of_one(fleet: "Fleet", index: Index, named: Meant) -> Taken:
         raise Rejected(f"{named.ref} cannot be taken back by itself", _instead(record))
     viewers = _viewers(index, named.ref, "")
     author = str(record.body.get("from_agent"))
-    told = viewers | ({author: ""} if author in fleet.config.agents else {})
+    by_agent = author in fleet.config.agents or record.body.get("run") is not None
+    told = viewers | ({author: ""} if by_agent else {})
     return _sorted_out(fleet, [_target(record, told)])._replace(ref=named.ref, agent=author)
 
 

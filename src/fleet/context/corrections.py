@@ -4,7 +4,7 @@ It is delivered like an event: oldest first, cut only at its newest end, and pas
 showed it and succeeded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
@@ -58,8 +58,8 @@ class Waiting:
     upto: Place = NOWHERE
 
 
-def waiting(store: Store, agent: str, after: Place, recent: tuple[Run, ...]) -> Waiting:
-    """What `agent` is to be told of the retractions after `after`.
+def waiting(store: Store, names: Sequence[str], after: Place, recent: Sequence[Run]) -> Waiting:
+    """What the agent that has, or had, one of `names` is to be told of what follows `after`.
 
     `recent` are its newest runs: one that was going on while the retraction was written may be in
     no list of those to be told, and yet it was shown the target, or had read it.
@@ -71,7 +71,7 @@ def waiting(store: Store, agent: str, after: Place, recent: tuple[Run, ...]) -> 
     found = [
         (record, run)
         for record in between(store, STREAM, after.seq, head)
-        if (run := _told_in(record, agent, seen)) is not None
+        if (run := _told_in(record, names, seen)) is not None
     ]
     return Waiting(
         tuple(Correction(record, run, _began(store, record)) for record, run in found[:MOST]),
@@ -81,22 +81,21 @@ def waiting(store: Store, agent: str, after: Place, recent: tuple[Run, ...]) -> 
     )
 
 
-def _told_in(record: Record, agent: str, seen: Mapping[str, str]) -> str | None:
-    """The run in which `agent` was shown the target, "" if it wrote it; None: not to be told."""
+def _told_in(record: Record, names: Sequence[str], seen: Mapping[str, str]) -> str | None:
+    """The run in which the agent was shown the target, "" if it wrote it; None: not to be told."""
     body = record.body
     if body.get("op") != "retract":
         return None
-    if body.get("author") == agent:
-        return "" if agent in _names(body.get("tell")) else None
-    shown_in, target = body.get("shown_in"), str(body.get("target"))
-    if isinstance(shown_in, dict) and agent in shown_in:
-        return str(shown_in[agent])
+    tell, shown_in = body.get("tell"), body.get("shown_in")
+    if (author := body.get("author")) in names:
+        return "" if isinstance(tell, list) and author in tell else None
+    if isinstance(shown_in, dict) and (
+        found := [shown_in[one] for one in names if one in shown_in]
+    ):
+        return str(found[0])
+    target = str(body.get("target"))
     is_run = str(body.get("stream")).startswith(RUNS)
     return seen.get(target[:SHORT_ID] if is_run else target)
-
-
-def _names(value: object) -> list[object]:
-    return value if isinstance(value, list) else []
 
 
 def _began(store: Store, record: Record) -> object:

@@ -204,9 +204,10 @@ def _newest(runs: Runs, names: tuple[str, ...]) -> Run | None:
 
 
 def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Waiting:
+    names = _names(sources.config, agent.id)
     new = sources.store.head(RETRACTIONS) > place.seq
-    recent = tuple(sources.runs.list(agent.id, RECENT)) if new else ()
-    return corrections.waiting(sources.store, agent.id, place, recent)
+    recent = [run for name in names for run in sources.runs.list(name, RECENT)] if new else []
+    return corrections.waiting(sources.store, names, place, recent)
 
 
 def _told(sources: Sources, agent: Agent, lanes: Mapping[str, Place]) -> tuple[Told, ...]:
