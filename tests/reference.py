@@ -49,6 +49,27 @@ def cli_reference() -> str:
     return "\n".join(parts)
 
 
+def leaves() -> dict[str, click.Command]:
+    """Every command and subcommand by the words that call it."""
+    ctx = click.Context(fleet_command)
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = fleet_command.get_command(ctx, name)
+        assert command is not None
+        found |= _below(name, command)
+    return found
+
+
+def _below(words: str, command: click.Command) -> dict[str, click.Command]:
+    """The command itself, or what is below it when it is a group."""
+    if not isinstance(command, click.Group):
+        return {words: command}
+    found: dict[str, click.Command] = {}
+    for name, leaf in command.commands.items():
+        found |= _below(f"{words} {name}", leaf)
+    return found
+
+
 def _pages(command: click.Command, name: str, parent: click.Context) -> list[str]:
     ctx = click.Context(command, info_name=name, parent=parent, terminal_width=98)
     pages = [f"### {ctx.command_path}\n", _block(command, ctx)]

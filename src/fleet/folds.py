@@ -141,7 +141,7 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     # has come since: most folds are asked again before anything has.
     batch = read_kept(store, stream, max(0, saved.seq - 1), _CHUNK) if saved else Batch((), 0)
     if saved and _holds(batch, saved.place):
-        begin = _own(saved, batch) if kept else saved
+        begin = _steppable(saved, batch) if kept else saved
     else:
         if saved and memory and memory.strict and saved.seq > store.head(stream):
             raise Ahead
@@ -160,12 +160,18 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     return folded
 
 
-def _own(kept: Folded[S], batch: Batch) -> Folded[S]:
+def _steppable(kept: Folded[S], batch: Batch) -> Folded[S]:
     """A value that may be stepped on: others hold the one in memory."""
     if not batch.records or batch.records[-1].seq <= kept.seq:
         return kept
-    state: Any = kept.state
-    return kept._replace(state=marshal.loads(marshal.dumps(state)))  # noqa: S302 - our own bytes
+    return kept._replace(state=own(kept.state))
+
+
+def own(state: S) -> S:
+    """A copy of a fold's state that the caller may change."""
+    value: Any = state
+    copy: S = marshal.loads(marshal.dumps(value))  # noqa: S302 - our own bytes
+    return copy
 
 
 def damaged(store: Store, cache: Cache, stream: str) -> int:

@@ -91,10 +91,12 @@ class Store(Protocol):
         """The document and its version; (None, 0) when there is none."""
         ...
 
-    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+    def put(self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None) -> int:
         """Replace the document if its version is `expect` (0: it must not exist); the new version.
 
         Durable when it returns; the copy before it is kept. At most one writer wins a version.
+        `expect` None replaces whatever stands there, read or not: for a document whose truth is
+        a log, when no copy of it can be read. What cannot be read is set aside first.
 
         Raises:
             Conflict: another version stands there.

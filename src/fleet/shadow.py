@@ -55,7 +55,7 @@ class Staged:
         key = f"{stream}/{draft.key}" if draft.key is not None else None
         return Draft(body, key=key, same=("stream", "body"))
 
-    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+    def put(self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None) -> int:
         """As the store's."""
         return self._store.put(key, body, expect=expect, guard=guard)
 

@@ -158,7 +158,9 @@ class Snapshot:
         """Raises `NotAllowed`."""
         raise _refused(f"append to {stream} above {above}")
 
-    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> NoReturn:
+    def put(
+        self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None
+    ) -> NoReturn:
         """Raises `NotAllowed`."""
         del body, expect, guard
         raise _refused(f"save {key}")

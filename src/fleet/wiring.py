@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fleet.cursors import Cursors
     from fleet.folds import Values
     from fleet.identity import Author
+    from fleet.memory import Memory
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Store
     from fleet.records import Guard
@@ -154,6 +155,13 @@ class Fleet:
         return Talk(self.store, self.cache, self.config, self.cursors)
 
     @cached_property
+    def memory(self) -> "Memory":
+        """What each agent keeps from run to run."""
+        from fleet.memory import Memory
+
+        return Memory(self.store, self.cache, self.config)
+
+    @cached_property
     def metrics(self) -> "Metrics":
         """Numbers of what agents made."""
         from fleet.metrics import Metrics
@@ -256,7 +264,7 @@ class Fleet:
 
         then = Fleet(self.root, env=self.env, as_agent=None, strict=False)
         then.__dict__ |= {"store": snapshot, "cache": values, "config": config}
-        parts = (then.bus, then.talk, then.runs, then.metrics)
+        parts = (then.bus, then.talk, then.runs, then.memory, then.metrics)
         return Sources(config, snapshot, *parts, given, templates)
 
     def reopened(self) -> "Fleet":

@@ -21,6 +21,8 @@ ARGUMENTS = {
     "explain": ["events#1"], "find": ["hi"], "replay": ["last"], "seen": ["events#1"],
     "retract": ["events#1", "--reason", "x"], "send": ["worker", "hi"], "show": ["events#1"],
     "metric": ["show"], "shadow": ["list"], "backup": ["x.zip"],
+    "memory": ["show"], "lesson": ["add", "x"], "goal": ["add", "x"], "strength": ["add", "x"],
+    "research": ["add", "x", "--source", "y"], "weakness": ["add", "x"],
 }  # fmt: skip
 
 

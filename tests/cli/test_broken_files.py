@@ -19,6 +19,8 @@ ARGUMENTS = {
     "unpin": ["strategy#1"], "claim": ["k"], "renew": ["k"], "release": ["k"], "report": ["x"],
     "emit": ["pricing-change", "competitor=a", "newPrice=b"], "ack": ["events#1"],
     "agent": ["set", "outreach", "model=x"], "channel": ["set", "strategy", "keep=5"],
+    "memory": ["plan", "add", "x"], "lesson": ["add", "x"], "goal": ["add", "x"],
+    "research": ["add", "x", "--source", "y"], "strength": ["add", "x"], "weakness": ["add", "x"],
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"], "send": ["outreach", "x"],
     "retract": ["events#1", "--reason", "x"],

@@ -12,11 +12,13 @@ import fleet
 from calls import call, many
 from fleet.cli.app import fleet_command
 from fleet.cli.commands import COMMANDS, LATER, LATER_OPTIONS, is_operators
+from fleet.cli.grammar import Command
 from fleet.homes import copy
 from fleet.identity import SYSTEM, issue_token
 from fleet.records import Body, Draft
 from fleet.runs import Verdict
 from fleet.wiring import open_fleet
+from reference import leaves
 
 NOT_HERE = {
     "init",
@@ -32,6 +34,10 @@ NOT_HERE = {
     "restore",
 }  # they start or need more
 RUN = "019b2e00-0000-7000-8000-000000000001"
+REMEMBERED = [
+    *("lesson", "goal", "goal", "plan", "strength", "weakness", "research", "plan", "goal"),
+    *("lesson", "lesson", "lesson", "lesson"),
+]  # from L1 to L13
 TASK = (
     '{"taskId": "17", "title": "x", "assignedTo": "outreach", "createdBy": "orchestrator",'
     ' "priority": "high", "description": "x"}'
@@ -46,13 +52,11 @@ PROSE = {
 
 def examples(*, operators: bool) -> list[list[str]]:
     """The words of each example of one half, without those of `NOT_HERE` and here-documents."""
-    ctx = click.Context(fleet_command)
     found: list[list[str]] = []
-    for name in COMMANDS:
-        command = fleet_command.get_command(ctx, name)
-        leaves = command.commands.values() if isinstance(command, click.Group) else [command]
-        if is_operators(name) == operators and name not in NOT_HERE:
-            found += [_words(line) for leaf in leaves for line in leaf.examples]
+    for name, leaf in leaves().items():
+        if is_operators(name) == operators and name.partition(" ")[0] not in NOT_HERE:
+            assert isinstance(leaf, Command)
+            found += [_words(line) for line in leaf.examples]
     return [words for words in found if words and "--" not in words and "--check" not in words]
 
 
@@ -62,7 +66,7 @@ def _words(line: str) -> list[str]:
 
 
 def grown(tmp_path: Path) -> Path:
-    """A home from `init` with strategy#412 and events#97, for outreach, which has run twice."""
+    """A home from `init` with strategy#412, events#97 for outreach, two runs and its memory."""
     root = tmp_path / "grown"
     copy("growth", root)
     fleet = open_fleet(root, env={})
@@ -76,6 +80,9 @@ def grown(tmp_path: Path) -> Path:
     event: Body = {"op": "event", "type": "reply-received", "payload": {}, "cause": None}
     event |= {"from_agent": "a", "to_agent": "outreach", "hops": 0, "run": None}
     store.append("events", [Draft(event)] * 97)
+    said = {"finding": "x", "source": "y", "category": "success", "importance": "low", "run": run}
+    memory = [Draft({"op": op, "text": f"{n}", **said}) for n, op in enumerate(REMEMBERED)]
+    store.append("memory-log/outreach", memory)
     return root
 
 

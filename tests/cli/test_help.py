@@ -6,26 +6,11 @@ import click
 import pytest
 
 from conftest import Fleet
-from fleet.cli.app import fleet_command
 from fleet.cli.commands import ALIASES, COMMANDS, is_operators
 from fleet.cli.grammar import Command
-from reference import cli_reference
+from reference import cli_reference, leaves
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "cli.md"
-
-
-def leaves() -> dict[str, click.Command]:
-    """Every command and subcommand by the words that call it."""
-    ctx = click.Context(fleet_command)
-    found: dict[str, click.Command] = {}
-    for name in COMMANDS:
-        command = fleet_command.get_command(ctx, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            found |= {f"{name} {sub}": leaf for sub, leaf in command.commands.items()}
-        else:
-            found[name] = command
-    return found
 
 
 def test_help_shows_both_halves_to_a_person(fleet: Fleet) -> None:

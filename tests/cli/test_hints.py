@@ -21,8 +21,12 @@ from conftest import Fleet
         (["say", "strategy", "hi"], "say fleet post strategy hi"),
         (["send", "hi there"], "say fleet send AGENT 'hi there'"),
         (["ask", "which?"], "'ask' is not in this version: fleet send operator TEXT"),
-        (["memory", "show"], "'memory' is not in this version: fleet report TEXT --next"),
-        (["lesson", "add", "x"], "'lesson' is not in this version"),
+        (["remind", "3d", "x"], "'remind' is not in this version: fleet report TEXT --next"),
+        (["memory", "add", "x"], "six sections: say which: fleet lesson add TEXT, fleet goal add"),
+        (["remember", "x y"], "six sections: say which: fleet lesson add TEXT, fleet goal add"),
+        (["goal", "ten replies"], "say fleet goal add 'ten replies'"),
+        (["lesson", "x"], "say fleet lesson add x"),
+        (["plan", "add", "x y"], "say fleet memory plan add 'x y'"),
         (["agents"], "not in this version: fleet status lists them"),
     ],
 )  # fmt: skip
@@ -39,7 +43,7 @@ def test_what_is_elsewhere_or_not_yet_is_said(home: Path, words: list[str], said
 def test_a_run_is_told_of_no_operators_command(home: Path, fleet: Fleet, run_env) -> None:
     """In a run neither a near word nor a word for later leads to the operators' half."""
     env = run_env("outreach")
-    words = ["agents", "start", "lint", "memory", "hlt", "verfy", "statu", "log", "deadletters"]
+    words = ["agents", "start", "lint", "memories", "hlt", "verfy", "statu", "log", "deadletters"]
 
     for word, done in zip(words, many(home, [call(w) for w in words], env), strict=True):
         assert done.code == 2

@@ -15,6 +15,7 @@ from fleet.context import Context, Present, Sources, build
 from fleet.cursors import Cursors
 from fleet.folds import Values
 from fleet.identity import SYSTEM
+from fleet.memory import Memory
 from fleet.metrics import Metrics
 from fleet.places import Places
 from fleet.records import Record, rfc3339
@@ -43,6 +44,7 @@ class World:
         self.talk = Talk(self.store, cache, self.config, self.cursors)
         self.runs = Runs(self.store, cache, Places(root))
         self.claims = Claims(self.store)
+        self.memory = Memory(self.store, cache, self.config)
         self.metrics = Metrics(self.store, cache)
         self.count = 0
 
@@ -63,7 +65,7 @@ class World:
         bus = Bus(store, values, config, self.schemas, cursors)
         talk = Talk(store, values, config, cursors)
         runs = Runs(store, values, Places(self.root))
-        parts = (bus, talk, runs, Metrics(store, values))
+        parts = (bus, talk, runs, Memory(store, values, config), Metrics(store, values))
         return Sources(config, store, *parts, given, self.root / "prompts")
 
     def build(self, agent: Agent | str = "outreach", **more: Any) -> Context:

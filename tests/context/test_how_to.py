@@ -24,6 +24,7 @@ FORMS = [
     "fleet react competitive-intel#412 agree",
     "fleet send operator 'The mail account is locked'",
     "fleet inbox --all",
+    "fleet lesson add 'Case studies triple replies' --importance high",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
     "fleet report --idle 'no new leads'",
     "fleet schema list",

@@ -11,6 +11,7 @@ import pytest
 from calls import Call, call, many
 from fleet.cli.commands import COMMANDS
 from fleet.context import build
+from fleet.records import Body, Draft
 from fleets import Scripted
 from promises.storm import Nursery
 
@@ -41,6 +42,8 @@ READS = (
     "seen events#9 --json",
     "explain worker --json",
     "timeline --since 8d --limit 500 --json",
+    "memory show --agent worker --json",
+    "memory show --agent worker --archive --json",
     "check --json",
     "verify --json",
     "whoami --json",
@@ -58,6 +61,9 @@ def home(scripted: Scripted) -> Scripted:
         fleet.talk.post(fleet.author, "strategy", str(n), reply_to="strategy#3" if n == 9 else None)
         fleet.claims.take(fleet.author, f"lead:{n % 8}")
         fleet.metrics.record(fleet.author, f"draft-{n % 7}", "views", n)
+    lesson: Body = {"op": "lesson", "category": "success", "importance": "low", "run": None}
+    lessons = [Draft(lesson | {"text": str(n), "from_agent": "worker"}) for n in range(90)]
+    fleet.store.append("memory-log/worker", lessons)
     fleet.talk.react(fleet.author, "strategy#2", "agree")
     fleet.talk.pin(fleet.author, "strategy#4")
     for _ in range(2):
@@ -165,6 +171,7 @@ def test_every_reading_command_is_compared() -> None:
         "release",
         "send",
     }
+    writes |= {"lesson", "goal", "research", "strength", "weakness"}
     acts = {
         "agent",
         "backup",

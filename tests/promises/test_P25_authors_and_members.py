@@ -117,7 +117,9 @@ WORDS = {
     "post": ["strategy", "hi"], "reply": ["strategy#1", "hi"], "react": ["strategy#1", "agree"],
     "pin": ["strategy#1"], "unpin": ["strategy#1"], "emit": ["note", "n=1"], "claim": ["k"],
     "send": ["operator", "hi"], "renew": ["k"], "release": ["k"], "report": ["did it"],
-    "ack": ["events#1"], "metric": ["record", "draft-1", "views", "3"],
+    "ack": ["events#1"], "metric": ["record", "draft-1", "views", "3"], "lesson": ["add", "x"],
+    "memory": ["plan", "add", "x"], "research": ["add", "x", "--source", "y"],
+    "strength": ["add", "x"], "weakness": ["add", "x"], "goal": ["add", "x"],
 }  # fmt: skip
 
 
@@ -136,7 +138,7 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     (run,) = home.runs()
     store = home.fleet.store
     channels = ("channels/strategy", "channels/operator+worker")
-    streams = (*channels, "claims-log", "runs/worker", "events", "metrics")
+    streams = (*channels, "claims-log", "runs/worker", "events", "metrics", "memory-log/worker")
     records = [r for s in streams for r in store.read(s, 0, 99).records]
     written = [r.body for r in records if r.body.get("op") not in {"started", "ended"}]
     mine = [body for body in written if body.get("from_agent") != "operator"]

@@ -46,6 +46,18 @@ BY_NAME: dict[str, list[list[str]]] = {
         ["show", "NAME"],
         ["show", "--agent", "NAME", "--name", "NAME"],
     ],
+    "memory": [
+        ["show", "--agent", "NAME"],
+        ["show", "--agent", "outreach", "--after", "NAME"],
+        ["plan", "note", "NAME", "x"],
+        ["revert", "--run", "NAME"],
+        ["revert", "--run", "NAME", "--agent", "NAME"],
+    ],
+    "lesson": [["drop", "NAME"]],
+    "goal": [["achieve", "NAME"]],
+    "research": [["drop", "NAME"], ["add", "x", "--source", "NAME"]],
+    "strength": [["add", "x", "--lesson", "NAME"]],
+    "weakness": [["drop", "NAME/W1"]],
     "claim": [["NAME"]],
     "renew": [["NAME"]],
     "release": [["NAME"]],
@@ -113,6 +125,7 @@ def test_no_name_leads_out_of_its_folder(home: Path, tmp_path: Path) -> None:
     after = tree(tmp_path)
     changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
     known = {"events", "channels", "claims", "claims-log", "locks", "cache", "alerts", "metrics"}
+    known |= {"memory", "memory-log"}
     folders = {Path(name).parts[:3] for name in changed}
     assert folders <= {("home", "state", folder) for folder in known}
     for folder in ("channels", "cursors", "control", "run", "schedule"):

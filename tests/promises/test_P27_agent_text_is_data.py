@@ -53,6 +53,10 @@ WRITES: list[Call] = [
     call("metric", "record", "@/etc/passwd [/red]", "views", "1", "--id", "K\x1b[2J"),
     call("claim", "lead:x", "--keep", "1h", "--note", "@/etc/passwd [/red] /clear"),
     call("report", CLEAN, "--next", CLEAN),
+    call("lesson", "add", CLEAN),
+    call("research", "add", "-", "--source", CLEAN, stdin=HOSTILE),
+    call("goal", "add", CLEAN),
+    call("goal", "progress", "G3", CLEAN),
 ]
 READS: list[list[str]] = [
     ["read", "strategy"], ["read", "strategy", "--thread", "strategy#1"], ["events"],
@@ -65,11 +69,13 @@ READS: list[list[str]] = [
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
     ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],
+    ["memory", "show", "--agent", "writer"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
     "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
     "agent", "channel", "backup", "restore", "migrate",
+    "lesson", "goal", "research", "strength", "weakness",
 }  # fmt: skip
 
 

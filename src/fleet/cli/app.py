@@ -68,6 +68,14 @@ class Fleet(OwnHelp, click.Group):
             raise unknown_command(ctx.find_object(Session), args[0], args[1:])
         return name, command, args[1:]
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options and the table; a run may use none of them but `--help`."""
+        session = ctx.find_object(Session) or Session(None, None, os.environ)
+        if session.in_run:
+            self.format_commands(ctx, formatter)
+        else:
+            super().format_options(ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table, under its headings."""
         names = self.list_commands(ctx)

@@ -42,6 +42,12 @@ COMMANDS = {
     "claims": Entry("claims", CLAIMS, "Who holds what"),
     "report": Entry("report", SELF, "Say what this run did, or that there was nothing to do"),
     "whoami": Entry("report", SELF, "Your name, run, hive and home"),
+    "memory": Entry("memory", SELF, "What you keep from run to run: show, plan"),
+    "lesson": Entry("learning", SELF, "What you learned about your work: add, drop"),
+    "goal": Entry("learning", SELF, "add, progress, achieve, abandon"),
+    "research": Entry("learning", SELF, "What you found out, and where: add, drop"),
+    "strength": Entry("learning", SELF, "What you are good at: add, drop"),
+    "weakness": Entry("learning", SELF, "What you are bad at: add, drop"),
     "init": Entry("home", HOME, "Make a home, paused"),
     "check": Entry("home", HOME, "Every fault of the home's files at once"),
     "agent": Entry("roster", HOME, "Add, change, rename or retire an agent"),
@@ -88,10 +94,7 @@ ALIASES = {
 """Words people and models type instead; they work and are shown nowhere."""
 
 LATER = {
-    **dict.fromkeys(
-        ("memory", "lesson", "goal", "research", "strength", "weakness", "remember", "remind"),
-        "fleet report TEXT --next TEXT tells your next run",
-    ),
+    "remind": "fleet report TEXT --next TEXT tells your next run",
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
@@ -116,12 +119,15 @@ LATER_OPTIONS = {
 BEFORE = ("--home", "--as", "--debug")
 """Options that stand before the command."""
 
+PEOPLES = frozenset({"memory revert"})
+"""Commands of operators under a word of the agents' half."""
+
 TOLERANT = frozenset(
     {
-        "agent", "backup",
-        "channel", "channels", "claims", "context", "diff", "doctor", "events", "explain",
-        "find", "halt", "inbox", "logs", "next", "pause", "read", "replay", "resume", "runs",
-        "schema", "seen", "show", "status", "stop", "timeline", "verify", "whoami",
+        "agent", "backup", "channel", "channels", "claims", "context", "diff", "doctor", "events",
+        "explain", "find", "halt", "inbox", "logs", "memory show", "next", "pause", "read",
+        "replay", "resume", "runs", "schema", "seen", "show", "status", "stop", "timeline",
+        "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.
@@ -132,5 +138,5 @@ is exit 7. A run goes on with the last good config in everything.
 
 
 def is_operators(name: str) -> bool:
-    """Whether only a person may call it."""
-    return COMMANDS[name].heading in OPERATOR_HEADINGS
+    """Whether only a person may call the command of that name: `halt`, `memory revert`."""
+    return name in PEOPLES or COMMANDS[name.partition(" ")[0]].heading in OPERATOR_HEADINGS

@@ -18,8 +18,12 @@ WORDS = {
     "publish": "emit", "signal": "emit", "event": "events", "say": "post",
     "write": "post", "channel": "channels", "messages": "read", "answer": "reply", "who": "whoami",
     "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
+    "plan": "memory plan",
     "undo": "retract", "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
 }  # fmt: skip
+
+REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
+"""What models type to keep something: they are told the six words for it."""
 
 FOR_PEOPLE = {
     "agents": "fleet status lists them",
@@ -63,11 +67,15 @@ def unknown_command(session: Session | None, word: str, rest: Sequence[str]) -> 
     near = WORDS.get(word)
     if near == "post" and session and _begins_with_an_agent(session, rest):
         near = "send"
+    if word in REMEMBER:
+        from fleet.cli.memory import SIX
+
+        return Usage("a memory has six sections", SIX)
     if word in LATER:
         return _later(word, f"'{word}' is", in_run=in_run)
     what = f"there is no command '{word}'"
-    if near in known:
-        return Usage(what, f"say {line(near, *rest)}")
+    if near and near.partition(" ")[0] in known:
+        return Usage(what, f"say {line(*near.split(), *rest)}")
     return Usage(what, suggest(word, known) or "fleet --help lists all")
 
 

@@ -18,6 +18,7 @@ from fleet.context import (
     events,
     how_to,
     inbox,
+    memory,
     metrics,
     you,
 )
@@ -32,11 +33,14 @@ from fleet.masking import mask
 from fleet.records import Body, Place, Record, rfc3339
 from fleet.runs import places_body
 
-ORDER = ("you", "awareness", "corrections", "events", "channels", "inbox", "metrics", "how_to")
+ORDER = (
+    *("you", "awareness", "corrections", "events", "channels", "inbox", "memory", "metrics"),
+    "how_to",
+)
 LANES = (ADDRESSED, BROADCAST)
 TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
 AWARENESS = BOUNDS["awareness"].most or 0
-LATER = ("memory", "knowledge", "matches")  # names that print nothing yet
+LATER = ("knowledge", "matches")  # names that print nothing yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
         "events": lambda budget: events.build(scene, facts.waiting, budget),
         "channels": channels.maker(scene, facts.told),
         "inbox": lambda budget: inbox.build(scene, facts.unread, budget),
+        "memory": lambda budget: memory.build(scene, facts.kept, budget),
         "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
         "how_to": lambda budget: how_to.build(
             agent.id, agent.interests, config.types, budget, taught
@@ -164,6 +169,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
     # which events it may show is known last: room for another line than the ones counted here
     needs["awareness"] = min(AWARENESS, _aware(scene, facts, AWARENESS, ()).cost + 40)
     limits = {name: bounds.max_tokens for name, bounds in agent.context.sections.items()}
+    limits[memory.NAME] = limits.get(memory.NAME) or memory.TOKENS
     grants = allot(needs, total, limits)
     made = {
         name: full[name] if needs[name] <= grants[name] else _within(name, make, grants[name])

@@ -124,6 +124,7 @@ BOUNDS = {
     "you": Bounds(150, 700, 700),
     "inbox": Bounds(200, 0.25),
     "channels": Bounds(200, 0.35),
+    "memory": Bounds(200, 1200),
     "awareness": Bounds(100, 480, 480),
     "metrics": Bounds(150, 500, 500),
     "how_to": Bounds(700, 700, 700),

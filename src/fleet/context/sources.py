@@ -26,12 +26,13 @@ from fleet.cursors import (
 )
 from fleet.logs import place_at, place_before
 from fleet.ports import Store
-from fleet.records import Place, Record
+from fleet.records import Body, Place, Record
 from fleet.runs import Run, Runs
 from fleet.snapshots import Snapshot
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
+    from fleet.memory import Memory
     from fleet.metrics import Digest, Metrics
     from fleet.talk import Talk
 
@@ -56,6 +57,7 @@ class Sources:
     bus: "Bus"
     talk: "Talk"
     runs: Runs
+    memory: "Memory"
     metrics: "Metrics"
     given: Given
     templates: Path | Mapping[str, str]
@@ -80,6 +82,7 @@ class Facts:
 
     Attributes:
         lanes: where each lane stands; of the channels of two those with something unread.
+        kept: the agent's memory.
         outcomes: None for an agent without the section `metrics`.
     """
 
@@ -88,6 +91,7 @@ class Facts:
     world: World
     waiting: Waiting
     told: tuple[Told, ...]
+    kept: Body
     outcomes: "Digest | None"
     corrections: corrections.Waiting
     unread: Unread
@@ -115,6 +119,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         world=_world(sources, agent),
         waiting=Waiting(pending, attempts),
         told=_told(sources, agent, lanes),
+        kept=sources.memory.state(agent.id),
         outcomes=sources.metrics.digest(
             _names(sources.config, agent.id), given.now, agent.metrics_after
         )

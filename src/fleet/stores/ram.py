@@ -204,14 +204,14 @@ class RamStore:
         _, version, body = codec.decode_document(page)
         return body, version
 
-    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+    def put(self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None) -> int:
         """See `Store.put`."""
         names.check_document(key)
         body = self._intake.body(key, body)
         with self._changed:
             self._check(guard)
             _, version = self.get(key)
-            if version != expect:
+            if expect not in {version, None}:
                 raise Conflict(
                     f"{key} has version {version}, not {expect}", "read it and decide again"
                 )

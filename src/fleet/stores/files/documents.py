@@ -72,7 +72,7 @@ class Documents:
         # The file that cannot be read had the next version: whoever saw it may still replace it.
         return Stored(body, version + 1, page, damage or "the file is missing")
 
-    def put(self, key: str, body: Body, expect: int, guard: Guard | None) -> int:
+    def put(self, key: str, body: Body, expect: int | None, guard: Guard | None) -> int:
         """What `Store.put` promises."""
         names.check_document(key)
         own = guard is not None and claim_document(guard.key) == key
@@ -84,15 +84,28 @@ class Documents:
         with self.guarded(None if own else guard), self._lock(key, shared=False):
             if guard is not None and own:
                 self._check(guard)
-            found = self.load(key)
-            if found.version != expect:
+            found = self.load(key) if expect is not None else self._whatever(key)
+            if expect not in {found.version, None}:
                 raise Conflict(
                     f"{key} has version {found.version}, not {expect}",
                     "read it and decide again",
                 )
-            page = codec.encode_document(key, expect + 1, rfc3339(self._clock().wall), body)
-            self._replace(key, found, page, fresh=fresh and not expect)
-        return expect + 1
+            version = found.version + 1
+            page = codec.encode_document(key, version, rfc3339(self._clock().wall), body)
+            self._replace(key, found, page, fresh=fresh and not found.version)
+        return version
+
+    def _whatever(self, key: str) -> Stored:
+        """The document `key`, or what stands in its place when no copy of it can be read."""
+        try:
+            return self.load(key)
+        except Unavailable:
+            path = self._layout.document(key)
+            page, _, _, damage = _read(path, key)
+            before, _, _, worse = _read(f"{path}{PREVIOUS}", key)
+            if before is not None:
+                self._set_aside(f"{path}{PREVIOUS}", worse)
+            return Stored(None, 0, page, damage or "the file is missing")
 
     @contextmanager
     def guarded(self, guard: Guard | None) -> Iterator[None]:
@@ -124,9 +137,7 @@ class Documents:
         path = self._layout.document(key)
         folder = os.path.dirname(path)
         if found.damage and found.page is not None:
-            from fleet.stores.files import quarantine
-
-            quarantine.set_aside(self._layout, path, 0, None, found.damage, wall=self._clock().wall)
+            self._set_aside(path, found.damage)
         with disk.staged(f"{path}.tmp", page):
             # Only now: a page that does not fit must leave the copy before it as it is.
             if found.page is not None and not found.damage:
@@ -142,6 +153,11 @@ class Documents:
                 "read it and decide again",
                 id=key,
             ) from error
+
+    def _set_aside(self, path: str, damage: str) -> None:
+        from fleet.stores.files import quarantine
+
+        quarantine.set_aside(self._layout, path, 0, None, damage, wall=self._clock().wall)
 
 
 def _read(path: str, key: str) -> tuple[bytes | None, int, Body | None, str]:

@@ -140,7 +140,7 @@ class FilesStore:
             found = self._documents.load(key)
         return found.body, found.version
 
-    def put(self, key: str, body: Body, *, expect: int, guard: Guard | None = None) -> int:
+    def put(self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None) -> int:
         """See `Store.put`."""
         body = self._intake.body(key, body)
         with disk.explained(f"saving {key}"):

@@ -1,0 +1,347 @@
+"""What an agent keeps from run to run: lessons, strengths, weaknesses, goals, research, plans.
+
+The log `memory-log/<agent>` is the truth. The document `memory/<agent>` is its value, written
+after each change for people and their programs; nothing here reads it to know a memory, so a
+damaged one is replaced and never believed. What only some commands need is imported there.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from fleet.errors import NotAllowed, Rejected, Unknown, Usage
+from fleet.folds import Folded
+from fleet.memory.document import document, save
+from fleet.memory.items import (
+    ACTIVE,
+    BY_LETTER,
+    BY_NOUN,
+    CATEGORIES,
+    IMPORTANCES,
+    KINDS,
+    NOTE,
+    REASON,
+    SOURCE,
+    Item,
+    Kind,
+    State,
+    check,
+    item_ref,
+    parse_item,
+    twin_of,
+)
+from fleet.memory.log import Archive, MemoryLog, stream_of
+from fleet.memory.rules import Left
+from fleet.records import Body, Draft, Record
+
+if TYPE_CHECKING:
+    from fleet.config.model import HomeConfig
+    from fleet.identity import Author
+    from fleet.ports import Cache, Store
+
+__all__ = [
+    "KINDS",
+    "Archive",
+    "Change",
+    "Item",
+    "Left",
+    "Memory",
+    "Undone",
+    "item_ref",
+    "stream_of",
+]
+
+ADDED, MERGED, CHANGED = "added", "merged", "changed"
+KNOWN, REPEATED, STAGED = "known", "repeated", "staged"
+
+
+class Change(NamedTuple):
+    """What became of one change.
+
+    Attributes:
+        how: `added`; `merged` into the item that says the same; `changed`; and of a text that
+            stands in the run's own prompt `known` (an item says it already) or `repeated`
+            (none does): then nothing was written; `staged` in a shadow run.
+        kind: the kind of item that it was about.
+        item: the item as it is now, or as it was when it left; None when there is none.
+        record: what was stored, None when nothing was.
+        left: what the change pushed out of the live memory, or dropped.
+        live: how many items of the section are live now; of goals, active ones.
+        unsaved: why the document could not be written, "" when it was; the change stands.
+    """
+
+    how: str
+    kind: Kind
+    item: Item | None
+    record: Record | None = None
+    left: tuple[Left, ...] = ()
+    live: int = 0
+    unsaved: str = ""
+
+
+class Undone(NamedTuple):
+    """What a revert did: the ids of items that went, came back, and are what they were before.
+
+    `record` is None when the run had changed nothing.
+    """
+
+    record: Record | None
+    gone: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
+class Memory:
+    """The memories of one home.
+
+    Every change may raise `NotAllowed` (who writes is no agent, or the item is another's),
+    `Rejected` (blank, too long, no valid Unicode), `Unknown` (no such item) and what appending
+    raises; it is durable when it returns.
+    """
+
+    def __init__(self, store: "Store", cache: "Cache", config: "HomeConfig") -> None:
+        self._store = store
+        self._cache = cache
+        self._config = config
+
+    # Reading ---------------------------------------------------------------------------------
+
+    def state(self, agent: str) -> Body:
+        """The memory of `agent` in the shape of its document; empty for one that has none."""
+        return document(agent, self._log(agent).value())
+
+    def archive(self, agent: str) -> Archive:
+        """What left the memory of `agent`."""
+        return self._log(agent).archive()
+
+    def items_of(self, agent: str, run: str) -> list[str]:
+        """The ids of the items that `run` added to the memory of `agent`, archived ones too."""
+        log = self._log(agent)
+        live = [item for items in log.value().state["sections"].values() for item in items]
+        return [one["id"] for one in (*live, *log.archive().items) if one["run"] == run]
+
+    def _log(self, agent: str) -> MemoryLog:
+        return MemoryLog(self._store, self._cache, agent)
+
+    # Adding ----------------------------------------------------------------------------------
+
+    def learn(
+        self,
+        author: "Author",
+        text: str,
+        *,
+        category: str = "observation",
+        importance: str = "medium",
+    ) -> Change:
+        """Add a lesson.
+
+        Raises:
+            Rejected: no such category or importance.
+        """
+        _check_word("category", category, CATEGORIES)
+        _check_word("importance", importance, IMPORTANCES)
+        said = {"text": text, "category": category, "importance": importance}
+        return self._add(author, BY_NOUN["lesson"], said)
+
+    def research(self, author: "Author", finding: str, *, source: str) -> Change:
+        """Add what was found out, and where."""
+        check("source", source, SOURCE)
+        return self._add(author, BY_NOUN["research"], {"finding": finding, "source": source})
+
+    def goal(self, author: "Author", text: str) -> Change:
+        """Add a goal; a sixteenth active one archives the one that was touched longest ago."""
+        return self._add(author, BY_NOUN["goal"], {"text": text})
+
+    def plan(self, author: "Author", text: str) -> Change:
+        """Add a plan; an eleventh one archives the one with the oldest last note."""
+        return self._add(author, BY_NOUN["plan"], {"text": text})
+
+    def trait(
+        self, author: "Author", noun: str, text: str, *, lessons: Sequence[str] = ()
+    ) -> Change:
+        """Add a `strength` or `weakness` (`noun`), with the lessons that it stands on."""
+        log = self._log(self._own(author))
+        ids = [self._lesson(log, author.name, one) for one in lessons]
+        return self._add(author, BY_NOUN[noun], {"text": text, "lessons": ids})
+
+    def _add(self, author: "Author", kind: Kind, said: Item) -> Change:
+        log = self._log(self._own(author))
+        check("finding" if kind.text == "finding" else kind.noun, said[kind.text], kind.limit)
+        before = log.value()
+        twin = twin_of(before.state["sections"][kind.section], kind, said)
+        if author.run and not kind.notes:
+            how = self._repeats(author.name, author.run, said[kind.text], twin)
+            if how:
+                return Change(how, kind, twin, live=_live(before.state, kind))
+        return self._write(author, log, before, kind, {"op": kind.noun, **said})
+
+    def _repeats(self, agent: str, run: str, text: str, twin: Item | None) -> str:
+        """Whether `run` was told `text` by its own prompt: `known`, `repeated` or ""."""
+        from fleet.memory.repeats import stands_in, told
+        from fleet.places import Places
+
+        said = told(Places(self._config.root), run)
+        if twin and stands_in(item_ref(agent, twin["id"]), said):
+            return KNOWN  # shown, though perhaps not whole
+        return (KNOWN if twin else REPEATED) if stands_in(text, said) else ""
+
+    # Changing --------------------------------------------------------------------------------
+
+    def progress(
+        self, author: "Author", item: str, text: str, *, value: float | None = None
+    ) -> Change:
+        """Note how far a goal is, with a number where there is one."""
+        said: Item = {"text": check("note", text, NOTE)}
+        return self._change(author, "goal", item, "progress", _with_value(said, value))
+
+    def achieve(self, author: "Author", item: str) -> Change:
+        """Mark a goal as achieved."""
+        return self._change(author, "goal", item, "achieve", {})
+
+    def abandon(self, author: "Author", item: str, *, reason: str = "") -> Change:
+        """Mark a goal as abandoned."""
+        said = {"reason": check("reason", reason, REASON)} if reason else {}
+        return self._change(author, "goal", item, "abandon", said)
+
+    def note(self, author: "Author", item: str, text: str) -> Change:
+        """Note how a plan goes."""
+        return self._change(author, "plan", item, "note", {"text": check("note", text, NOTE)})
+
+    def drop(self, author: "Author", noun: str, item: str) -> Change:
+        """Take an item of kind `noun` out of the live memory; the archive keeps it."""
+        return self._change(author, noun, item, "drop", {})
+
+    def _change(self, author: "Author", noun: str, ref: str, op: str, said: Item) -> Change:
+        log = self._log(self._own(author))
+        before = log.value()
+        item = _find(before.state, author.name, ref, BY_NOUN[noun])
+        if item.get("state", ACTIVE) != ACTIVE:
+            raise Rejected(f"{item['id']} is {item['state']}", "add a new goal: fleet goal add")
+        body = {"op": op, "target": item["id"], **said}
+        return self._write(author, log, before, BY_NOUN[noun], body)
+
+    # Undoing ---------------------------------------------------------------------------------
+
+    def revert(self, author: "Author", agent: str, run: str) -> Undone:
+        """Take back what `run` has changed in the memory of `agent` until now.
+
+        The memory is then what its log amounts to without that run's records; what others
+        changed, before or after, stands. Costs one reading of the log.
+
+        Raises:
+            NotAllowed: the author is a run.
+        """
+        from fleet.identity import require_operator
+
+        require_operator(author, "memory revert")
+        log = self._log(agent)
+        before = log.value().state
+        if not log.written_by(run):
+            return Undone(None)
+        body: Body = {"op": "revert", "target": run, "from_agent": author.name, "run": None}
+        record = self._store.append(log.stream, [Draft(body | _by(author))])[0]
+        now = log.value()
+        save(self._store, log.stream, agent, now)
+        return _undone(record, _by_id(before), _by_id(now.state))
+
+    # Writing ---------------------------------------------------------------------------------
+
+    def _own(self, author: "Author") -> str:
+        """The agent whose memory the author may write: his own."""
+        if not author.agent and author.name not in self._config.agents:
+            raise NotAllowed(
+                "a memory is written by its own agent",
+                "say whose it is: fleet --as AGENT lesson add TEXT",
+            )
+        return author.name
+
+    def _lesson(self, log: MemoryLog, agent: str, ref: str) -> str:
+        """The id of a lesson of the agent's own, live or archived."""
+        kind = BY_NOUN["lesson"]
+        try:
+            return str(_find(log.value().state, agent, ref, kind)["id"])
+        except Unknown:
+            item = parse_item(ref, agent)[1]
+            if all(one["id"] != item for one in log.archive().items):
+                raise
+            return item
+
+    def _write(
+        self, author: "Author", log: MemoryLog, before: Folded[State], kind: Kind, body: Body
+    ) -> Change:
+        body |= {"from_agent": author.name, "run": author.run} | _by(author)
+        record = self._store.append(log.stream, [Draft(body)])[0]
+        if (
+            record.stream != log.stream
+        ):  # a shadow run's: nothing is changed before a person says so
+            return Change(STAGED, kind, None, record, live=_live(before.state, kind))
+        own = str(body.get("target") or f"{kind.letter}{record.seq}")
+        now, left = log.after(before, record)
+        unsaved = save(self._store, log.stream, author.name, now)
+        items = now.state["sections"][kind.section]
+        gone = next((one.item for one in left if one.item["id"] == own), None)
+        item = next((one for one in items if one["id"] == own), None) or gone
+        how = CHANGED if "target" in body else ADDED
+        if item is None and how == ADDED:
+            how, item = MERGED, twin_of(items, kind, body)
+        return Change(how, kind, item, record, tuple(left), _live(now.state, kind), unsaved)
+
+
+def _find(state: State, agent: str, ref: str, kind: Kind) -> Item:
+    """The live item of `agent` that `ref` means.
+
+    Raises:
+        NotAllowed: it is another agent's.
+        Usage: it is of another kind, or no reference.
+        Unknown: there is none; the nearest is suggested.
+    """
+    owner, item = parse_item(ref, agent)
+    if owner != agent:
+        raise NotAllowed(f"{ref} is {owner}'s, you are {agent}", "a memory is its own agent's")
+    if item[0] != kind.letter:
+        other = BY_LETTER[item[0]].noun
+        raise Usage(f"{item} is a {other}, no {kind.noun}", f"their ids begin with {kind.letter}")
+    items = state["sections"][kind.section]
+    found = next((one for one in items if one["id"] == item), None)
+    if found is None:
+        from fleet.text import suggest
+
+        near = suggest(item, [one["id"] for one in items])
+        raise Unknown(f"{agent} has no live {kind.noun} {item}", near or "fleet memory show")
+    return found
+
+
+def _check_word(what: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        from fleet.text import suggest
+
+        choice = f"say {', '.join(known[:-1])} or {known[-1]}"
+        raise Rejected(f"{word!r} is no {what}", suggest(word, known) or choice)
+
+
+def _by(author: "Author") -> Body:
+    return {} if author.by is None else {"by": author.by}
+
+
+def _with_value(said: Item, value: float | None) -> Item:
+    if value is None:
+        return said
+    return {**said, "value": int(value) if value.is_integer() else value}
+
+
+def _live(state: State, kind: Kind) -> int:
+    items = state["sections"][kind.section]
+    return sum(item.get("state", ACTIVE) == ACTIVE for item in items)
+
+
+def _undone(record: Record, before: dict[str, Item], now: dict[str, Item]) -> Undone:
+    both = before.keys() & now.keys()
+    return Undone(
+        record,
+        gone=tuple(item for item in before if item not in now),
+        back=tuple(item for item in now if item not in before),
+        changed=tuple(item for item in before if item in both and before[item] != now[item]),
+    )
+
+
+def _by_id(state: State) -> dict[str, Item]:
+    return {item["id"]: item for items in state["sections"].values() for item in items}
