@@ -39,6 +39,19 @@ def test_an_event_is_stored_as_said(rig: Rig) -> None:
     assert second.body["run"] == "outreach-r1"
 
 
+def test_an_event_says_what_it_announces(rig: Rig) -> None:
+    """A type with `x-subject` writes the subject into the record; other records have none."""
+    schema = '{"type": "object", "properties": {"draftId": {}}, "x-subject": "{draftId}"}'
+    (rig.root / "schemas" / "content-ready.json").write_text(schema)
+
+    announced = rig.bus.emit(OPERATOR, "content-ready", {"draftId": "draft-17"})
+    nothing = rig.bus.emit(OPERATOR, "content-ready", {})
+
+    assert announced.body["subject"] == event_json(announced)["subject"] == "draft-17"
+    assert "subject" not in nothing.body
+    assert "subject" not in rig.bus.emit(OPERATOR, "pricing-change", PRICE).body
+
+
 def test_a_missing_field_prints_the_whole_corrected_command(rig: Rig) -> None:
     """A payload without required fields is refused with the command to copy, values quoted."""
     with pytest.raises(Rejected) as refused:

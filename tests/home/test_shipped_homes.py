@@ -120,6 +120,25 @@ def test_a_task_is_addressed_and_a_contact_is_claimed() -> None:
     assert contact["x-claim"] == "lead:{email}"
 
 
+def test_drafts_and_campaigns_are_measured_apart() -> None:
+    """A campaign that bears its draft's name is another subject; who makes them is told numbers."""
+    subjects = {
+        name: json.loads((GROWTH / "schemas" / f"{name}.json").read_text())["x-subject"]
+        for name in ("content-ready", "campaign-created")
+    }
+    told = [
+        file.stem
+        for file in (GROWTH / "agents").glob("*.yaml")
+        if "\nmetrics: true\n" in file.read_text()
+    ]
+
+    assert subjects == {
+        "content-ready": "{draftId}",
+        "campaign-created": "campaign:{campaignId}",
+    }
+    assert sorted(told) == ["campaign-manager", "content-engine", "growth-analyst"]
+
+
 @pytest.mark.parametrize("agent", sorted(MAPS))
 def test_the_maps_of_the_seed_are_kept(agent: str) -> None:
     """The three agents whose maps the seed shows have exactly these maps."""

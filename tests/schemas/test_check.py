@@ -42,6 +42,12 @@ BAD = {
     ),
     "to1": ('{"x-to": "{who}"}', "error", 1, "unknown field 'who'"),
     "to2": ('{"x-to": "outreach"}', "error", 1, "names no field"),
+    "subject1": ('{"x-subject": "{draftId}"}', "error", 1, "unknown field 'draftId'"),
+    "subject2": ('{"x-subject": "draft"}', "error", 1, "names no field"),
+    "subject3": (
+        '{"x-subject": "{a}", "properties": {"a": {"type": "object"}}}',
+        "error", 1, "which is object",
+    ),
     "to3": ('{"x-to": "{a}{b}", "required": ["a", "b"]}', "error", 1, "more than one"),
 }  # fmt: skip
 

@@ -138,6 +138,20 @@ def test_the_addressee_is_named_by_a_field(registry) -> None:
         registry.addressee("task-created", {"assignedTo": 3})
 
 
+def test_the_subject_is_made_of_the_payload(registry, write) -> None:
+    """`x-subject` names what is announced; without its field nothing is; too long is refused."""
+    write("schemas/c.json", '{"x-subject": "c:{id}", "properties": {"id": {}}}')
+
+    assert registry.subject("c", {"id": "spring"}) == "c:spring"
+    assert registry.subject("c", {"id": 7}) == "c:7"
+    assert [registry.subject("c", payload) for payload in ({}, {"id": ""}, {"id": None})] == [
+        None
+    ] * 3
+    assert registry.subject("contact-made", dict(LEAD)) is None
+    with pytest.raises(Rejected, match="over 200 bytes"):
+        registry.subject("c", {"id": "x" * 199})
+
+
 def test_later_drafts_are_judged_by_their_own_rules(write, home, cache) -> None:
     """2020-12's `prefixItems` counts there, and is a mere annotation in draft 7."""
     later = '{"$schema": "https://json-schema.org/draft/2020-12/schema", '
