@@ -132,7 +132,7 @@ def _is_here(fleet: "Fleet", stream: str) -> bool:
 
 def _item(fleet: "Fleet", text: str, item: re.Match[str]) -> Meant:
     agent = item["agent"] or fleet.author.name
-    stream = f"{MEMORY}{agent}"
+    stream = fleet.memory.stream_of(agent)
     if not fleet.store.head(stream):
         near = suggest(agent, sorted(fleet.config.agents))
         raise Unknown(f"there is no memory of '{agent}' that {text} could be in", near)

@@ -38,7 +38,8 @@ class Rights:
             for name in streams(fleet.store)
             if name.startswith("channels/") and self.name in _both(name)
         ]
-        return [*OPEN, *channels, *direct, f"memory-log/{self.name}", f"runs/{self.name}"]
+        memory = fleet.memory.stream_of(self.name)
+        return [*OPEN, *channels, *direct, memory, f"runs/{self.name}"]
 
     def sees(self, record: Record) -> bool:
         """Whether the author may see this record."""

@@ -275,18 +275,16 @@ def revert_command(session: Session, *, ref: str, agent: str | None, as_json: bo
 
 def say_change(session: Session, change: "Change", *, as_json: bool) -> None:
     """One line: what became of it, and what left by it."""
-    from fleet.memory import item_ref
-
-    agent, record = session.fleet.author.name, change.record
+    agent, record, memory = session.fleet.author.name, change.record, session.fleet.memory
     item = change.item["id"] if change.item else None
     fields = {
-        "ref": item_ref(agent, item) if item else None,
+        "ref": memory.ref(agent, item) if item else None,
         "seq": record.seq if record else None,
         "id": record.id if record else None,
         "item": item,
         "how": change.how,
         "live": change.live,
-        "left": [item_ref(agent, left.item["id"]) for left in change.left],
+        "left": [memory.ref(agent, left.item["id"]) for left in change.left],
     }
     line = _said(change) + _left([left for left in change.left if left.item["id"] != item])
     say_written(session, as_json=as_json, fields=fields, line=line)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from fleet.context.data import REF, Fields, mark
 from fleet.context.section import Built, Scene, cost
-from fleet.memory import Item, item_ref
+from fleet.memory import KINDS, Item, item_ref
 from fleet.text import clip
 
 NAME = "memory"
@@ -29,7 +29,7 @@ class Group(NamedTuple):
     Attributes:
         title: what stands above them.
         share: of the budget, kept for them.
-        items: as the memory holds them.
+        items: as the memory holds them, with `ref`.
     """
 
     title: str
@@ -62,8 +62,7 @@ def build(scene: Scene, kept: Mapping[str, object], budget: int) -> Built:
 
 def _groups(scene: Scene, kept: Mapping[str, object]) -> list[Group]:
     """Those that hold anything, in the order in which they are shown."""
-    sections = cast("Mapping[str, list[Item]]", kept)
-    newest = {name: sections[name][::-1] for name in _SECTIONS}
+    newest = {kind.section: _newest(kept, kind.section) for kind in KINDS}
     goals = [goal for goal in newest["goals"] if goal["state"] == "active"]
     lessons = sorted(newest["lessons"], key=lambda one: _worth(scene, one), reverse=True)
     groups = [
@@ -77,7 +76,10 @@ def _groups(scene: Scene, kept: Mapping[str, object]) -> list[Group]:
     return [group for group in groups if group.items]
 
 
-_SECTIONS = ("goals", "plans", "lessons", "strengths", "weaknesses", "research")
+def _newest(kept: Mapping[str, object], section: str) -> list[Item]:
+    """The items of a section, each with its reference."""
+    items, log = cast("list[Item]", kept[section]), str(kept["log"])
+    return [{**item, "ref": mark(REF, item_ref(log, item["id"]))} for item in items[::-1]]
 
 
 def _worth(scene: Scene, lesson: Item) -> float:
@@ -94,15 +96,16 @@ def _worth(scene: Scene, lesson: Item) -> float:
 def _fitting(scene: Scene, groups: Sequence[Group], budget: int, limit: int) -> list[int]:
     """How many items of each group fit: first within its share, then in what is left."""
     left = budget - sum(map(cost, _around(scene, [""], 1))) - sum(cost(g.title) for g in groups)
-    prices = [[cost(_line(scene, item, limit)) for item in group.items] for group in groups]
     chosen = [0] * len(groups)
     shares = [int(left * group.share) for group in groups]
-    for room in (shares, None):
-        for at, price in enumerate(prices):
-            own = left if room is None else min(left, room[at])
-            while chosen[at] < len(price) and price[chosen[at]] <= own:
-                own -= price[chosen[at]]
-                left -= price[chosen[at]]
+    for rooms in (shares, [left] * len(groups)):
+        for at, group in enumerate(groups):
+            room = min(left, rooms[at])
+            for item in group.items[chosen[at] :]:
+                price = cost(_line(scene, item, limit))
+                if price > room:
+                    break
+                room, left = room - price, left - price
                 chosen[at] += 1
     return chosen
 
@@ -126,7 +129,7 @@ def _lines(scene: Scene, groups: Sequence[Group], chosen: Sequence[int], limit: 
 
 def _line(scene: Scene, item: Item, limit: int) -> str:
     """`outreach/L12 · high success · 3 times · 5d ago · text`."""
-    parts = [mark(REF, item_ref(scene.agent.id, item["id"]))]
+    parts = [item["ref"]]
     if "importance" in item:
         parts.append(scene.line(f"{item['importance']} {item['category']}"))
     if item.get("count", 1) > 1:
@@ -152,7 +155,7 @@ def _text(scene: Scene, item: Item, limit: int) -> str:
 def _fields(scene: Scene, item: Item) -> Fields:
     """An item for templates: its reference, kind, text and when it was last touched."""
     told: dict[str, Any] = {
-        "ref": mark(REF, item_ref(scene.agent.id, item["id"])),
+        "ref": item["ref"],
         "id": item["id"],
         "text": scene.line(item.get("text") or item["finding"]),
         "age": scene.ago(item["last_at"]),

@@ -107,7 +107,8 @@ class Memory:
 
     def state(self, agent: str) -> Body:
         """The memory of `agent` in the shape of its document; empty for one that has none."""
-        return document(agent, self._log(agent).value())
+        log = self._log(agent)
+        return document(agent, log.stream, log.value())
 
     def archive(self, agent: str) -> Archive:
         """What left the memory of `agent`."""
@@ -119,8 +120,21 @@ class Memory:
         live = [item for items in log.value().state["sections"].values() for item in items]
         return [one["id"] for one in (*live, *log.archive().items) if one["run"] == run]
 
+    def stream_of(self, agent: str) -> str:
+        """The log of the memory of `agent`: under the first name that it ever had."""
+        known = self._config.agents.get(self._now(agent))
+        return stream_of(known.formerly[0] if known and known.formerly else agent)
+
+    def ref(self, agent: str, item: str) -> str:
+        """`outreach/L12`: an item of `agent` as it is called anywhere, by the name of its log."""
+        return item_ref(self.stream_of(agent), item)
+
     def _log(self, agent: str) -> MemoryLog:
-        return MemoryLog(self._store, self._cache, agent)
+        return MemoryLog(self._store, self._cache, self.stream_of(agent))
+
+    def _now(self, agent: str) -> str:
+        """What `agent` is called now."""
+        return self._config.called_now(agent) or agent
 
     # Adding ----------------------------------------------------------------------------------
 
@@ -180,7 +194,7 @@ class Memory:
         from fleet.places import Places
 
         said = told(Places(self._config.root), run)
-        if twin and stands_in(item_ref(agent, twin["id"]), said):
+        if twin and stands_in(self.ref(agent, twin["id"]), said):
             return KNOWN  # shown, though perhaps not whole
         return (KNOWN if twin else REPEATED) if stands_in(text, said) else ""
 
@@ -213,11 +227,12 @@ class Memory:
     def _change(self, author: "Author", noun: str, ref: str, op: str, said: Item) -> Change:
         log = self._log(self._own(author))
         before = log.value()
-        item = _find(before.state, author.name, ref, BY_NOUN[noun])
+        kind = BY_NOUN[noun]
+        item = _find(before.state, author.name, self._item(author.name, ref, kind), kind)
         if item.get("state", ACTIVE) != ACTIVE:
             raise Rejected(f"{item['id']} is {item['state']}", "add a new goal: fleet goal add")
         body = {"op": op, "target": item["id"], **said}
-        return self._write(author, log, before, BY_NOUN[noun], body)
+        return self._write(author, log, before, kind, body)
 
     # Undoing ---------------------------------------------------------------------------------
 
@@ -240,7 +255,7 @@ class Memory:
         body: Body = {"op": "revert", "target": run, "from_agent": author.name, "run": None}
         record = self._store.append(log.stream, [Draft(body | _by(author))])[0]
         now = log.value()
-        save(self._store, log.stream, agent, now)
+        save(self._store, log.stream, self._now(agent), now)
         return _undone(record, _by_id(before), _by_id(now.state))
 
     # Writing ---------------------------------------------------------------------------------
@@ -254,16 +269,31 @@ class Memory:
             )
         return author.name
 
+    def _item(self, agent: str, ref: str, kind: Kind) -> str:
+        """The id of an item of the agent's own of that kind.
+
+        Raises:
+            NotAllowed: it is another agent's.
+            Usage: it is of another kind, or no reference.
+        """
+        owner, item = parse_item(ref, agent)
+        if self._now(owner) != agent:
+            raise NotAllowed(f"{ref} is {owner}'s, you are {agent}", "a memory is its own agent's")
+        if item[0] != kind.letter:
+            what = f"{item} is a {BY_LETTER[item[0]].noun}, no {kind.noun}"
+            raise Usage(what, f"their ids begin with {kind.letter}")
+        return item
+
     def _lesson(self, log: MemoryLog, agent: str, ref: str) -> str:
         """The id of a lesson of the agent's own, live or archived."""
         kind = BY_NOUN["lesson"]
+        item = self._item(agent, ref, kind)
         try:
-            return str(_find(log.value().state, agent, ref, kind)["id"])
+            _find(log.value().state, agent, item, kind)
         except Unknown:
-            item = parse_item(ref, agent)[1]
             if all(one["id"] != item for one in log.archive().items):
                 raise
-            return item
+        return item
 
     def _write(
         self, author: "Author", log: MemoryLog, before: Folded[State], kind: Kind, body: Body
@@ -286,20 +316,12 @@ class Memory:
         return Change(how, kind, item, record, tuple(left), _live(now.state, kind), unsaved)
 
 
-def _find(state: State, agent: str, ref: str, kind: Kind) -> Item:
-    """The live item of `agent` that `ref` means.
+def _find(state: State, agent: str, item: str, kind: Kind) -> Item:
+    """The live item of `agent` with this id.
 
     Raises:
-        NotAllowed: it is another agent's.
-        Usage: it is of another kind, or no reference.
         Unknown: there is none; the nearest is suggested.
     """
-    owner, item = parse_item(ref, agent)
-    if owner != agent:
-        raise NotAllowed(f"{ref} is {owner}'s, you are {agent}", "a memory is its own agent's")
-    if item[0] != kind.letter:
-        other = BY_LETTER[item[0]].noun
-        raise Usage(f"{item} is a {other}, no {kind.noun}", f"their ids begin with {kind.letter}")
     items = state["sections"][kind.section]
     found = next((one for one in items if one["id"] == item), None)
     if found is None:

@@ -11,12 +11,14 @@ from fleet.records import Body, Place
 _TRIES = 100  # compare-and-set rounds; each lost one means that another writer won it
 
 
-def document(agent: str, now: Folded[State]) -> Body:
+def document(agent: str, stream: str, now: Folded[State]) -> Body:
     """The memory as its document holds it.
 
-    `version` is that of the rules that made it, `seq` and `crc` are the newest record in it.
+    `version` is that of the rules that made it of the log `stream`; `seq` and `crc` are those of
+    the newest record in it.
     """
-    told: Body = {"agent": agent, "version": VERSION, "seq": now.seq, "crc": now.crc}
+    told: Body = {"agent": agent, "log": stream, "version": VERSION}
+    told |= {"seq": now.seq, "crc": now.crc}
     return {**told, "updated": now.state["updated"] or None, **now.state["sections"]}
 
 
@@ -25,7 +27,7 @@ def save(store: Store, stream: str, agent: str, now: Folded[State]) -> str:
 
     What is written is never lost by that: it stands in the log `stream`.
     """
-    key, body = f"memory/{agent}", document(agent, now)
+    key, body = f"memory/{agent}", document(agent, stream, now)
     try:
         for _ in range(_TRIES):
             if _saved(store, stream, key, body):

@@ -74,9 +74,9 @@ def empty() -> State:
     return {"updated": "", "sections": {kind.section: [] for kind in KINDS}}
 
 
-def item_ref(agent: str, item: str) -> str:
-    """`outreach/L12`: how an item is called outside of its agent's own runs."""
-    return f"{agent}/{item}"
+def item_ref(stream: str, item: str) -> str:
+    """`outreach/L12`: how an item of the memory with the log `stream` is called anywhere."""
+    return f"{stream.rpartition('/')[2]}/{item}"
 
 
 def parse_item(text: str, agent: str) -> tuple[str, str]:

@@ -43,15 +43,15 @@ class Archive(NamedTuple):
 
 
 def stream_of(agent: str) -> str:
-    """The log of an agent's memory."""
+    """The log of the memory of an agent that never had another name."""
     return f"memory-log/{agent}"
 
 
 class MemoryLog:
-    """The log `memory-log/<agent>` of one agent."""
+    """The log `stream` of one memory."""
 
-    def __init__(self, store: Store, cache: Cache, agent: str) -> None:
-        self.stream = stream_of(agent)
+    def __init__(self, store: Store, cache: Cache, stream: str) -> None:
+        self.stream = stream
         self._store = store
         self._cache = cache
 
