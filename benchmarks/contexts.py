@@ -13,6 +13,7 @@ from pathlib import Path
 
 import homes
 import reading
+import years
 from measuring import alternately
 from table import Row
 
@@ -32,7 +33,8 @@ TAIL = 64 << 10  # bytes that hold the newest events
 
 
 def rows(folder: Path) -> Iterator[Row]:
-    """All fifteen agents of the growth home, with a short and a long event log."""
+    """All fifteen agents of the growth home: beside their sources, and by length of history."""
+    year, week = (years.home(folder, days) for days in (years.YEAR, years.WEEK))
     fleets = [furnished(reading.history(folder, count)) for count in (reading.LONG, reading.SHORT)]
     long, short = fleets
     sources = long.sources()
@@ -49,16 +51,38 @@ def rows(folder: Path) -> Iterator[Row]:
         ours / peer,
         "<= 2",
     )
-    less = short.sources()
-    ours, peer = _each(
-        [(partial(_built, sources, agent), partial(_built, less, agent)) for agent in agents]
+    yield _beside("  the same with", long, f"{reading.LONG:,} events", short, f"{reading.SHORT:,}")
+    yield _beside("context, warm, with", year, "a year of history", week, "a week", "<= 1.3")
+    yield _beside(
+        "  in a new process", year, "a year of history", week, "a week", "<= 1.3", new=True
     )
-    yield Row(
-        f"  the same with {reading.LONG:,} events",
+
+
+def _beside(  # noqa: PLR0917 - two homes and their names
+    what: str,
+    long: Fleet,
+    more: str,
+    short: Fleet,
+    less: str,
+    gate: str = "<= 1.2",
+    *,
+    new: bool = False,
+) -> Row:
+    """A context of every agent in two homes; `new` each time as if a process had just begun."""
+    agents = list(long.config.agents.values())
+
+    def built(fleet: Fleet, agent: Agent) -> Context:
+        return _built((open_fleet(fleet.root, env={}) if new else fleet).sources(), agent)
+
+    ours, peer = _each(
+        [(partial(built, long, agent), partial(built, short, agent)) for agent in agents]
+    )
+    return Row(
+        f"{what} {more}",
         f"{ours * 1000:.1f} ms",
-        f"{reading.SHORT:,} events: {peer * 1000:.1f} ms",
+        f"{less}: {peer * 1000:.1f} ms",
         ours / peer,
-        "<= 1.2",
+        gate,
     )
 
 

@@ -22,11 +22,11 @@ LAST = 50  # events at the end of a log, all of type TAIL and for everybody
 
 
 class _Past:
-    """A clock that goes from `DAYS` ago to now while `count` records are stamped."""
+    """A clock that goes from `days` ago to now while `count` records are stamped."""
 
-    def __init__(self, count: int) -> None:
-        self._step = DAYS * 86400 / count
-        self._wall = time.time() - DAYS * 86400
+    def __init__(self, count: int, days: float = DAYS) -> None:
+        self._step = days * 86400 / count
+        self._wall = time.time() - days * 86400
 
     def __call__(self) -> Instant:
         self._wall += self._step
@@ -102,6 +102,11 @@ def operations(count: int) -> Iterator[Body]:
 def write_channel(fleet: Fleet, channel: str, bodies: Iterator[Body]) -> None:
     """`bodies` in a channel's log."""
     _write(fleet, f"channels/{channel}", bodies, system_clock)
+
+
+def write_over(fleet: Fleet, stream: str, bodies: Iterator[Body], count: int, days: float) -> None:
+    """`bodies`, `count` of them, in a log, spread over the last `days`."""
+    _write(fleet, stream, bodies, _Past(count, days))
 
 
 def _write(fleet: Fleet, stream: str, bodies: Iterator[Body], clock: Callable[[], Instant]) -> None:
