@@ -59,17 +59,18 @@ class Fleet:
     @cached_property
     def cache(self) -> "Cache":
         """Derived files of this home."""
-        return self.values
-
-    @cached_property
-    def values(self) -> "Values":
-        """Its derived files, and what this process made of them."""
-        from fleet.folds import Values
         from fleet.stores.files.cache import FilesCache
         from fleet.stores.files.store import require_format
 
         require_format(self.places.state)
-        return Values(FilesCache(self.places.cache))
+        return FilesCache(self.places.cache)
+
+    @cached_property
+    def values(self) -> "Values":
+        """Derived files, and what this process made of them: what builds many contexts reads."""
+        from fleet.folds import Values
+
+        return Values(self.cache)
 
     @cached_property
     def config(self) -> "HomeConfig":
@@ -243,8 +244,9 @@ class Fleet:
         from fleet.snapshots import Snapshot
         from fleet.status import health
 
-        word = health(self.seen)
-        present = Present(self.config, self.store, self.cursors, self.claims, self.schemas, word)
+        here = self._over(self.store, self.values, self.config)
+        word = health(here.seen)
+        present = Present(self.config, self.store, self.cursors, here.claims, self.schemas, word)
         wall = self.store.now().wall if now is None else now
         given = present.given(agent, wall, nonce)
         snapshot = Snapshot(self.store, documents=given.documents(agent.id))
@@ -262,10 +264,15 @@ class Fleet:
         """What a context is made of when every part of it reads `snapshot`, and cannot write."""
         from fleet.context import Sources
 
-        then = Fleet(self.root, env=self.env, as_agent=None, strict=False)
-        then.__dict__ |= {"store": snapshot, "cache": values, "config": config}
+        then = self._over(snapshot, values, config)
         parts = (then.bus, then.talk, then.runs, then.memory, then.metrics)
         return Sources(config, snapshot, *parts, given, templates)
+
+    def _over(self, store: "Store", values: "Values", config: "HomeConfig") -> "Fleet":
+        """The same home with other grounds to stand on."""
+        other = Fleet(self.root, env=self.env, as_agent=None, strict=False)
+        other.__dict__ |= {"store": store, "cache": values, "config": config}
+        return other
 
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""
