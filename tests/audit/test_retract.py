@@ -51,12 +51,14 @@ def wrote(past: Any) -> tuple[Author, list[str]]:
     ]
     fleet.claims.take(run, "page:cursor", keep=86400.0)
     fleet.claims.take(run, "page:devin")
+    fleet.memory.learn(run, "prices fall")
     fleet.runs.report(run, "Cursor is free now")
     return run, written
 
 
 def test_a_run_is_taken_back_whole(past: Any, take_back: Retract) -> None:
-    """Events, messages, reactions, metrics and the report go; kept claims come free."""
+    """Events, messages, reactions, metrics, lessons and the report go; kept claims come free."""
+    past.fleet.memory.learn(past.begin("competitor-watch"), "pages have a date")
     author, written = wrote(past)
     run = past.end(author)
     taken = take_back(run)
@@ -69,6 +71,9 @@ def test_a_run_is_taken_back_whole(past: Any, take_back: Retract) -> None:
     assert fleet.bus.events() == []
     assert [message.text for message in fleet.talk.read(in_run("outreach"), "strategy")] == ["old"]
     assert fleet.metrics.listing("draft-1") == []
+    assert taken.memory == ("L2",)
+    lessons = fleet.memory.state("competitor-watch")["lessons"]
+    assert [lesson["text"] for lesson in lessons] == ["pages have a date"]
     assert fleet.runs.last("competitor-watch").report == ""
 
 
@@ -114,7 +119,7 @@ def test_what_is_half_done_is_finished_by_repeating(
     run = past.end(author)
     planned = take_back(run, dry_run=True)
     past.fleet.retractions.retract(planned.targets[:2], by="operator", reason="wrong page")
-    monkeypatch.setattr(past.fleet.claims, "release_run", None)
+    monkeypatch.setattr(past.fleet.memory, "revert", None)
     with pytest.raises(TypeError):
         take_back(run)
     monkeypatch.undo()
@@ -124,6 +129,7 @@ def test_what_is_half_done_is_finished_by_repeating(
     assert rest.targets == ()
     assert rest.claims == ("page:cursor", "page:devin")
     assert past.fleet.claims.live() == []
+    assert past.fleet.memory.state("competitor-watch")["lessons"] == []
     assert past.fleet.store.head("retractions") == len(planned.targets)
 
 
