@@ -136,6 +136,23 @@ def test_the_form_is_the_one_in_its_prompt(play: Play, best: str, worst: str) ->
     assert f"my numbers say: {best} has 4.1x the views of {worst}" in ended.transcript
 
 
+def test_it_keeps_one_thing_a_run_for_its_next_runs(play: Play) -> None:
+    """A goal, then a plan, then by its dice a lesson or a note on what its memory shows."""
+    memory = "competitor-gap/G3 · 2h ago · finish\ncompetitor-gap/P4 · 1h ago · first\n"
+    kept = {"lesson", "goal", "memory", "research"}
+    told = [PRICE, PRICE + memory.splitlines()[0] + "\n"]
+    told += [PRICE.replace("#3", f"#{n}") + memory for n in range(10, 22)]
+
+    played = [play("competitor-gap", text + "competitor-gap list: 99\n") for text in told]
+
+    made = [[call for call in one.calls if call[0] in kept] for one in played]
+    assert all(len(calls) == 1 for calls in made)
+    assert [calls[0][:2] for calls in made[:2]] == [["goal", "add"], ["memory", "plan"]]
+    assert {calls[0][0] for calls in made[2:]} >= {"lesson", "memory"}
+    noted = [calls[0] for calls in made[2:] if calls[0][0] == "memory"]
+    assert all(call[:4] == ["memory", "plan", "note", "P4"] for call in noted)
+
+
 def test_what_another_holds_is_left_alone(play: Play) -> None:
     """A claim answered with exit 6 leads to no mail to that lead, is said, and fails nothing."""
     ended = play("outreach", answers={f"claim lead:{WAITING}": 6})

@@ -6,7 +6,7 @@ does not understand is a line that it does not act on.
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 TYPES = (
     "contact-made",
@@ -83,6 +83,7 @@ class Prompt:
         place: how far down its list of the outside the agent was, as its last report says.
         held: claim keys that it kept from earlier runs.
         better: what its numbers say of the forms it wrote in; None while they say nothing.
+        memory: the first item of each kind that its memory shows, by the letter of its id.
     """
 
     me: str
@@ -91,6 +92,7 @@ class Prompt:
     place: int = 0
     held: frozenset[str] = frozenset()
     better: Better | None = None
+    memory: dict[str, str] = field(default_factory=dict)
 
     def of(self, *types: str) -> list[Event]:
         """The events of these types, oldest first."""
@@ -115,6 +117,7 @@ def read(me: str, text: str) -> Prompt:
         events=tuple(events.values()),
         messages=tuple(messages.values()),
         place=max(map(int, places), default=0),
+        memory={item[0]: item for item in reversed(_ITEM.findall(text))},
         held=frozenset(re.findall(r"^You hold (\S+) until", text, re.MULTILINE)),
         better=Better(*told.groups()) if (told := _BETTER.search(text)) else None,
     )
@@ -125,6 +128,7 @@ _BETTER = re.compile(
     r'^content-ready by contentType: "([^"]+)" has ([\d.]+)x the views of "([^"]+)" ', re.MULTILINE
 )
 _PAIR = re.compile(r'([A-Za-z]\w*)=("(?:[^"\\]|\\.)*"|\S+)')
+_ITEM = re.compile(r"^[a-z0-9-]+/([LGRPSW]\d+) · ", re.MULTILINE)
 _MORE = "  | "  # before every further line of a text
 
 

@@ -8,6 +8,7 @@
 import os
 import sys
 
+from fleet.demo.learning import learn
 from fleet.demo.prompt import read
 from fleet.demo.roles import ROLES
 from fleet.demo.turn import Call, Turn, call_program
@@ -34,6 +35,7 @@ def play(me: str, told: str, *, seed: str, call: Call = call_program) -> int:
     turn.answer_those_who_ask()
     turn.take_work_given()
     ROLES[me](turn)
+    learn(turn)
     return turn.finish()
 
 

@@ -65,6 +65,10 @@ class Turn:
         key = f"{self._seed}/{self.me}/{about}".encode()
         return options[zlib.crc32(key) % len(options)]
 
+    def dice(self, about: str, sides: int) -> int:
+        """A number below `sides`, always the same for this seed, agent and `about`."""
+        return self.choice(range(sides), about)
+
     def outside(self, found: Sequence[T], most: int) -> list[T]:
         """The next `most` things of what this agent finds outside; its report keeps the place."""
         order = list(found)
