@@ -91,13 +91,14 @@ def test_a_renamed_agent_goes_on_where_it_was(home: Path) -> None:
         fleet.bus.emit(OPERATOR, "pricing-change", price, to="outreach")
 
 
-def test_a_renamed_agent_remembers_its_last_run(home: Path) -> None:
-    """It and its collaborators are told of the last run, though that stands under the old name."""
+def test_a_renamed_agent_remembers(home: Path) -> None:
+    """Its memory goes on, and its last run is told, though both stand under the old name."""
     fleet = opened(home)
     outreach = in_run("outreach")
     fleet.runs.start(SYSTEM, "outreach", str(outreach.run), slot="hand:1")
     fleet.runs.report(outreach, "mailed four", next="mike on Friday")
     fleet.runs.finish("outreach", str(outreach.run), Verdict("ok"), ended="2026-11-30T20:00:00Z")
+    fleet.memory.learn(outreach, "Case studies triple replies")
 
     roster.rename(fleet, OPERATOR, "agent", "outreach", "first-touch")
 
@@ -107,6 +108,8 @@ def test_a_renamed_agent_remembers_its_last_run(home: Path) -> None:
         for name in ("first-touch", "reply-handler")
     )
     assert "mike on Friday" in own
+    learned = fleet.memory.learn(in_run("first-touch"), "case studies triple replies!")
+    assert (learned.how, learned.live) == ("merged", 1)
     assert "[first-touch] ok" in other
     assert "mailed four" in other
 
