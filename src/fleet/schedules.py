@@ -103,6 +103,17 @@ def parse(text: str) -> str:
     return cron
 
 
+def weekdays(cron: str) -> frozenset[int]:
+    """The days of the week that five fields name, 0 for Sunday; none when they name no days."""
+    field, days = _FIELDS[-1], set[int]()
+    for term in cron.rsplit(maxsplit=1)[-1].split(","):
+        found = _TERM.fullmatch(term)
+        if found and found[1]:
+            first = field.number(found[1])
+            days.update(range(first, (field.number(found[2]) if found[2] else first) + 1))
+    return frozenset(day % 7 for day in days)
+
+
 def next_after(schedule: Schedule, after: datetime, zone: ZoneInfo) -> datetime | None:
     """The first slot later than `after` (aware), in `zone`; None when there is none in 50 years.
 

@@ -167,6 +167,15 @@ def _health(config: HomeConfig, leader: Body, agents: list[Body]) -> str:
     return DEGRADED if failing or config.warning or low_disk(config) else OK
 
 
+def states(sources: Sources) -> dict[str, str]:
+    """The `state` of every agent, as in `status`."""
+    running = {run.agent: run for run in sources.runs.open()}
+    return {
+        name: _state(sources, agent, running.get(name), sources.runs.last_ended(name))
+        for name, agent in sources.config.agents.items()
+    }
+
+
 def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
     last = sources.runs.last_ended(agent.id)
     due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None

@@ -29,6 +29,7 @@ COMMANDS = {
     "channels": Entry("talk", TALK, "Channels you may read and post to"),
     "send": Entry("direct", TALK, "Write to one agent, or to operator"),
     "inbox": Entry("direct", TALK, "Direct messages to you"),
+    "agents": Entry("team", TALK, "Who is there, and who can do what"),
     "emit": Entry("bus", FACTS, "Append a fact that others act on"),
     "events": Entry("bus", FACTS, "Facts, newest last"),
     "ack": Entry("bus", FACTS, "Consume only these events if this run succeeds"),
@@ -98,7 +99,7 @@ LATER = {
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
-            "agents", "alerts", "capability", "dash", "deadletters", "forecast", "graph",
+            "alerts", "capability", "dash", "deadletters", "forecast", "graph",
             "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "query",
             "recap", "trim",
         ),
@@ -124,7 +125,8 @@ PEOPLES = frozenset({"memory revert"})
 
 TOLERANT = frozenset(
     {
-        "agent", "backup", "channel", "channels", "claims", "context", "diff", "doctor", "events",
+        "agent", "agents", "backup", "channel", "channels", "claims", "context", "diff", "doctor",
+        "events",
         "explain", "find", "halt", "inbox", "logs", "memory show", "next", "pause", "read",
         "replay", "resume", "runs", "schema", "seen", "show", "status", "stop", "timeline",
         "verify", "whoami",

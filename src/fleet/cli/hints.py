@@ -26,7 +26,6 @@ REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
 """What models type to keep something: they are told the six words for it."""
 
 FOR_PEOPLE = {
-    "agents": "fleet status lists them",
     "alerts": "fleet status shows the newest",
     "deadletters": "fleet status shows their alerts, fleet events --after N --limit 1 one event",
     "map": "fleet check names what its maps forgot",

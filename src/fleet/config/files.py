@@ -45,6 +45,7 @@ SECTIONS = (
     "inbox",
     "memory",
     "metrics",
+    "team",
     "knowledge",
     "matches",
     "how_to",
@@ -191,6 +192,7 @@ class AgentFile(Part):
     channels: Names | None = None
     start: Start | None = None
     metrics: Bool | None = None
+    team: Bool | None = None
     metrics_after: Span | None = None
     knowledge: Annotated[str, one_of("read", "propose", "write")] | None = None
     mode: Annotated[str, one_of("live", "shadow")] | None = None

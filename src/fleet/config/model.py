@@ -153,6 +153,7 @@ class Agent(NamedTuple):
     channels: tuple[str, ...] = ()
     start: float | str = 86400.0
     metrics: bool = False
+    team: bool = False
     metrics_after: float = 259200.0
     knowledge: str = "read"
     mode: str = "live"

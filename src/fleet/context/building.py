@@ -20,6 +20,7 @@ from fleet.context import (
     inbox,
     memory,
     metrics,
+    team,
     you,
 )
 from fleet.context.data import CHANNEL, EVENT, REF, Fields, View, found
@@ -35,7 +36,7 @@ from fleet.runs import places_body
 
 ORDER = (
     *("you", "awareness", "corrections", "events", "channels", "inbox", "memory", "metrics"),
-    "how_to",
+    *("team", "how_to"),
 )
 LANES = (ADDRESSED, BROADCAST)
 TRIES = 2  # times that the logs are pinned before a value that is ahead is computed again
@@ -159,6 +160,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
         "inbox": lambda budget: inbox.build(scene, facts.unread, budget),
         "memory": lambda budget: memory.build(scene, facts.kept, budget),
         "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
+        "team": lambda budget: team.build(scene, facts.mates, budget),
         "how_to": lambda budget: how_to.build(
             agent.id, agent.interests, config.types, budget, taught
         ),

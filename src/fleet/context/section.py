@@ -127,6 +127,7 @@ BOUNDS = {
     "memory": Bounds(200, 1200),
     "awareness": Bounds(100, 480, 480),
     "metrics": Bounds(150, 500, 500),
+    "team": Bounds(150, 600, 600),
     "how_to": Bounds(700, 700, 700),
 }
 

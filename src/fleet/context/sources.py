@@ -1,8 +1,8 @@
 """Reads what a waking agent is told; it writes nothing, and moves no lane."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -27,8 +27,9 @@ from fleet.cursors import (
 from fleet.logs import place_at, place_before
 from fleet.ports import Store
 from fleet.records import Body, Place, Record
-from fleet.runs import Run, Runs
+from fleet.runs import Runs
 from fleet.snapshots import Snapshot
+from fleet.team import Match, last_ended, look, newest, ranked
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from fleet.talk import Talk
 
 EVENTS = 50  # shown at most unless the agent's file says otherwise
+MATES = 200  # other agents that are looked at, collaborators first
+WORDS = 1000  # characters of what waits, by whose words they are ranked
 MESSAGES = 40  # of one channel, pinned ones besides
 RECENT = 4  # newest runs that may have been prepared while something was retracted
 
@@ -95,6 +98,7 @@ class Facts:
     outcomes: "Digest | None"
     corrections: corrections.Waiting
     unread: Unread
+    mates: tuple[Match, ...]
 
 
 def gather(sources: Sources, agent: Agent) -> Facts:
@@ -112,7 +116,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
     return Facts(
         lanes=lanes,
         past=Past(
-            _last_ended(sources.runs, _names(sources.config, agent.id)),
+            last_ended(sources.config, sources.runs, agent.id),
             given.claims,
             given.more_claims,
         ),
@@ -127,6 +131,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         else None,
         corrections=_corrections(sources, agent, lanes[RETRACTIONS]),
         unread=unread,
+        mates=_mates(sources, agent, pending.shown, unread) if agent.team else (),
     )
 
 
@@ -173,8 +178,7 @@ def _world(sources: Sources, agent: Agent) -> World:
         health=sources.given.health,
         vitals=counted,
         collaborators={
-            other: _newest(sources.runs, _names(sources.config, other))
-            for other in agent.collaborators
+            other: newest(sources.config, sources.runs, other) for other in agent.collaborators
         },
         recent=_recent(sources.bus, agent),
     )
@@ -185,27 +189,6 @@ def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
     latest = bus.latest(agent.interests) if agent.interests else ()
     dead = bus.set_aside_for(agent.id) if latest else frozenset()
     return tuple(event for event in latest if event.ref not in dead)
-
-
-def _names(config: HomeConfig, agent: str) -> tuple[str, ...]:
-    """What it is called, and what it was called before, newest first: its runs stand there."""
-    known = config.agents.get(agent)
-    return (agent, *reversed(known.formerly if known else ()))
-
-
-def _last_ended(runs: Runs, names: tuple[str, ...]) -> Run | None:
-    return next(filter(None, map(runs.last_ended, names)), None)
-
-
-def _newest(runs: Runs, names: tuple[str, ...]) -> Run | None:
-    """Its newest run: what it reported while it runs counts, else how the last one ended.
-
-    What a shadow run says is between it and the operator.
-    """
-    last = next(filter(None, map(runs.last, names)), None)
-    if last is not None and last.open and not last.report:
-        last = _last_ended(runs, names) or last
-    return replace(last, report="") if last and last.shadow else last
 
 
 def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Waiting:
@@ -233,3 +216,17 @@ def _unread(sources: Sources, agent: Agent, stand: Mapping[str, Place]) -> Unrea
     places = read_of_channels(stand)
     found = sources.talk.inbox(agent.id, sources.given.directs, places, most)
     return Unread(tuple(found), most)
+
+
+def _mates(
+    sources: Sources, agent: Agent, events: Iterable[Record], unread: Unread
+) -> tuple[Match, ...]:
+    """The other agents, those first whose words fit what waits; then the collaborators."""
+    config = sources.config
+    names = [*agent.collaborators, *sorted(config.agents.keys() - agent.collaborators)]
+    others = [name for name in names if name != agent.id and config.agents[name].enabled]
+    mates = [look(config, sources.runs, sources.memory, name) for name in others[:MATES]]
+    said = [str(event.body.get("payload"))[:WORDS] for event in events]
+    said += [one.text[:WORDS] for digest in unread.digests for one in digest.messages]
+    last = last_ended(config, sources.runs, agent.id)
+    return tuple(ranked(mates, " ".join([*said, last.next if last else ""])))

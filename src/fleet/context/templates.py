@@ -69,7 +69,7 @@ class _Missing(StrictUndefined):
 
 VARIABLES = (
     *("agent", "fleet", "run", "now", "you", "awareness", "corrections", "events", "channels"),
-    *("inbox", "memory", "metrics", "knowledge", "matches", "how_to"),
+    *("inbox", "memory", "metrics", "team", "knowledge", "matches", "how_to"),
 )
 
 
