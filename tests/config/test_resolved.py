@@ -67,6 +67,7 @@ interests: [reply-received]
 channels: [strategy]
 start: now
 metrics: "yes"
+team: yes
 metrics_after: 1d
 knowledge: propose
 mode: shadow
@@ -140,6 +141,7 @@ def test_every_field_of_an_agent_arrives(home, write) -> None:
         channels=("strategy",),
         start="now",
         metrics=True,
+        team=True,
         metrics_after=86400.0,
         knowledge="propose",
         mode="shadow",

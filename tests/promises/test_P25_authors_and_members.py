@@ -128,7 +128,18 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     home.put("channels/closed.yaml", "name: Closed\npurpose: x\nmembers: all\n")
     actor = Actor(home, "worker")
     home.call("emit", "note", "n=0")
-    reads = {"read", "inbox", "channels", "events", "claims", "schema", "whoami", "show", "find"}
+    reads = {
+        "agents",
+        "read",
+        "inbox",
+        "channels",
+        "events",
+        "claims",
+        "schema",
+        "whoami",
+        "show",
+        "find",
+    }
     own = [name for name in COMMANDS if not is_operators(name) and name not in reads]
     assert set(WORDS) == set(own)
 

@@ -95,8 +95,8 @@ BY_NAME: dict[str, list[list[str]]] = {
     ],
 }
 NAMELESS = {
-    "channels", "inbox", "report", "whoami", "init", "check", "doctor", "demo", "version", "up",
-    "stop", "status", "next", "verify", "reindex", "backup", "restore", "migrate",
+    "agents", "channels", "inbox", "report", "whoami", "init", "check", "doctor", "demo",
+    "version", "up", "stop", "status", "next", "verify", "reindex", "backup", "restore", "migrate",
 }  # fmt: skip
 
 

@@ -69,7 +69,7 @@ READS: list[list[str]] = [
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
     ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],
-    ["memory", "show", "--agent", "writer"],
+    ["memory", "show", "--agent", "writer"], ["agents"], ["agents", "--can", "x"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",

@@ -160,7 +160,7 @@ def _sections(config: HomeConfig, scene: Scene, facts: Facts, taught: Examples) 
         "inbox": lambda budget: inbox.build(scene, facts.unread, budget),
         "memory": lambda budget: memory.build(scene, facts.kept, budget),
         "metrics": lambda budget: metrics.build(scene, facts.outcomes, budget),
-        "team": lambda budget: team.build(scene, facts.mates, budget),
+        "team": lambda budget: team.build(scene, facts.others, budget),
         "how_to": lambda budget: how_to.build(
             agent.id, agent.interests, config.types, budget, taught
         ),

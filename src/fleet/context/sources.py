@@ -15,6 +15,7 @@ from fleet.context.given import Given
 from fleet.context.inbox import MESSAGES as LETTERS
 from fleet.context.inbox import Unread
 from fleet.context.section import MAX_EVENTS, MAX_MESSAGES
+from fleet.context.team import Others
 from fleet.context.you import Past
 from fleet.cursors import (
     ADDRESSED,
@@ -29,7 +30,7 @@ from fleet.ports import Store
 from fleet.records import Body, Place, Record
 from fleet.runs import Runs
 from fleet.snapshots import Snapshot
-from fleet.team import Match, last_ended, look, newest, ranked
+from fleet.team import last_ended, look, names_of, newest, ranked
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -98,7 +99,7 @@ class Facts:
     outcomes: "Digest | None"
     corrections: corrections.Waiting
     unread: Unread
-    mates: tuple[Match, ...]
+    others: Others
 
 
 def gather(sources: Sources, agent: Agent) -> Facts:
@@ -125,13 +126,13 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         told=_told(sources, agent, lanes),
         kept=sources.memory.state(agent.id),
         outcomes=sources.metrics.digest(
-            _names(sources.config, agent.id), given.now, agent.metrics_after
+            names_of(sources.config, agent.id), given.now, agent.metrics_after
         )
         if agent.metrics
         else None,
         corrections=_corrections(sources, agent, lanes[RETRACTIONS]),
         unread=unread,
-        mates=_mates(sources, agent, pending.shown, unread) if agent.team else (),
+        others=_others(sources, agent, pending.shown, unread) if agent.team else Others(),
     )
 
 
@@ -218,9 +219,7 @@ def _unread(sources: Sources, agent: Agent, stand: Mapping[str, Place]) -> Unrea
     return Unread(tuple(found), most)
 
 
-def _mates(
-    sources: Sources, agent: Agent, events: Iterable[Record], unread: Unread
-) -> tuple[Match, ...]:
+def _others(sources: Sources, agent: Agent, events: Iterable[Record], unread: Unread) -> Others:
     """The other agents, those first whose words fit what waits; then the collaborators."""
     config = sources.config
     names = [*agent.collaborators, *sorted(config.agents.keys() - agent.collaborators)]
@@ -229,4 +228,5 @@ def _mates(
     said = [str(event.body.get("payload"))[:WORDS] for event in events]
     said += [one.text[:WORDS] for digest in unread.digests for one in digest.messages]
     last = last_ended(config, sources.runs, agent.id)
-    return tuple(ranked(mates, " ".join([*said, last.next if last else ""])))
+    matches = ranked(mates, " ".join([*said, last.next if last else ""]))
+    return Others(tuple(matches), len(others) - len(mates))

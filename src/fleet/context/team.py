@@ -4,6 +4,7 @@ For agents that give work to others (`team: true`). Those whose words fit what w
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from fleet.context.data import REF, Fields, invisible, mark
@@ -12,17 +13,26 @@ from fleet.team import Match, Mate, Trait
 from fleet.text import clip
 
 NAME = "team"
-TITLE = "## Your team"
+TITLE = "## Who is there"
 HEADER = (
     "who is there: state of the newest run, what the agent is for, what it found itself good and"
     " weak at, what it reported; those first whose words fit what waits for you"
 )
-LIMITS = (120, 70, 40)  # characters of each part of a line, tried until all fit
+LIMITS = (120, 80, 55, 40, 25)  # characters of each part of a line, tried until all fit
 TRAITS = 2  # strengths and weaknesses of one agent, the newest
 
 
-def build(scene: Scene, matches: Sequence[Match], budget: int) -> Built:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """The other agents, the best match first, and how many more were not looked at."""
+
+    matches: tuple[Match, ...] = ()
+    more: int = 0
+
+
+def build(scene: Scene, others: Others, budget: int) -> Built:
     """The section within `budget` tokens, "" without other agents or room for one of them."""
+    matches = others.matches
     lines: list[str] = []
     kept = 0
     for limit in LIMITS:
@@ -30,7 +40,7 @@ def build(scene: Scene, matches: Sequence[Match], budget: int) -> Built:
         kept = _fitting(scene, lines, budget)
         if kept == len(lines):
             break
-    left = len(matches) - kept
+    left = len(matches) - kept + others.more
     if not kept:
         return Built(NAME, "", (), left)
     text = "\n".join(_around(scene, lines[:kept], left))

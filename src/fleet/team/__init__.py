@@ -4,7 +4,7 @@ It reads what collaborators may know of each other and nothing else of a memory.
 to look first; it is no promise that the agent can do it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Protocol
 
@@ -129,7 +129,7 @@ def ranked(mates: Iterable[Mate], text: str) -> list[Match]:
     return sorted((_match(mate, wanted) for mate in mates), key=lambda match: -match.score)
 
 
-def _match(mate: Mate, wanted: frozenset[str]) -> Match:
+def _match(mate: Mate, wanted: Mapping[str, str]) -> Match:
     found = {
         STRENGTH: shared(wanted, (trait.text for trait in mate.strengths)),
         DESCRIPTION: shared(wanted, (mate.agent.id, mate.agent.description)),
@@ -143,7 +143,7 @@ def _match(mate: Mate, wanted: frozenset[str]) -> Match:
 
 
 _DAYS = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
-_DAY = 86400  # seconds
+_DAY, _WORKING_DAYS = 86400, 5  # seconds; days a week that make it daily
 
 
 def when(schedule: Sequence[Schedule]) -> tuple[str, ...]:
@@ -158,5 +158,5 @@ def _when(entry: Schedule) -> list[str]:
     if day != "*":
         return ["monthly"]
     days = weekdays(str(entry.cron))
-    often = "weekly" if len(days) == 1 else "hourly" if "*" in hour else "daily"
+    often = "weekly" if 0 < len(days) < _WORKING_DAYS else "hourly" if "*" in hour else "daily"
     return [often, *(_DAYS[day] for day in sorted(days))]

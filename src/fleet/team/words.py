@@ -4,7 +4,7 @@ No meaning, no synonyms, no learning: the same texts give the same answer for ev
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 SHORTEST = 3  # letters of a word that says something
 _WORD = re.compile(r"[a-z0-9]+")
@@ -21,10 +21,11 @@ _STOP = frozenset(
 _ENDINGS = ("ing", "ed", "es", "s", "e")
 
 
-def words_of(text: str) -> frozenset[str]:
-    """The words of a text that say something, in lower case and without their endings."""
-    found = _WORD.findall(text.lower())
-    return frozenset(_stem(word) for word in found if len(word) >= SHORTEST and word not in _STOP)
+def words_of(text: str) -> dict[str, str]:
+    """The words of a text that say something, in lower case, each by what it is compared by."""
+    found = dict.fromkeys(_WORD.findall(text.lower()))
+    said = [word for word in found if len(word) >= SHORTEST and word not in _STOP]
+    return {_stem(word): word for word in reversed(said)}
 
 
 def _stem(word: str) -> str:
@@ -37,6 +38,7 @@ def _stem(word: str) -> str:
     return word
 
 
-def shared(wanted: frozenset[str], texts: Iterable[str]) -> frozenset[str]:
-    """The words of `wanted` that stand in any of `texts`."""
-    return wanted & frozenset[str]().union(*map(words_of, texts))
+def shared(wanted: Mapping[str, str], texts: Iterable[str]) -> frozenset[str]:
+    """The words of `wanted` (see `words_of`) that stand in any of `texts`."""
+    there = set[str]().union(*map(words_of, texts))
+    return frozenset(word for stem, word in wanted.items() if stem in there)
