@@ -193,7 +193,7 @@ def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
 
 
 def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Waiting:
-    names = _names(sources.config, agent.id)
+    names = names_of(sources.config, agent.id)
     new = sources.store.head(RETRACTIONS) > place.seq
     recent = [run for name in names for run in sources.runs.list(name, RECENT)] if new else []
     return corrections.waiting(sources.store, names, place, recent)
