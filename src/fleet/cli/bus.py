@@ -127,7 +127,7 @@ def events_command(
         where=pairs,
         floor=session.fleet.runs.last_ok_advance(for_agent) if for_agent else None,
         limit=most + 1,
-        retracted=not session.in_run,
+        retracted=not session.as_an_agent,
     )
     if event_type and not found:
         session.fleet.schemas.get(event_type)  # a type of the past is found, a typo is said
@@ -237,7 +237,7 @@ def _lines(data: str, source: str) -> dict[str, str]:
 
 
 def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:
-    gone = {} if session.in_run else reasons_of(session, shown)
+    gone = {} if session.as_an_agent else reasons_of(session, shown)
     if as_json:
         from fleet.bus import event_json
 
@@ -292,7 +292,7 @@ def _follow(
             for_agent=for_agent,
             where=where,
             limit=head - seen,
-            retracted=not session.in_run,
+            retracted=not session.as_an_agent,
         )
         seen = upto(head, fresh)
         _say_events(session, fresh, "", as_json=as_json)

@@ -47,6 +47,11 @@ class Session:
         return "FLEET_RUN_TOKEN" in self.env or "FLEET_RUN_ID" in self.env
 
     @property
+    def as_an_agent(self) -> bool:
+        """Whether an agent is shown what is asked for: a run calls, or a person for it (`--as`)."""
+        return self.in_run or self.as_agent is not None
+
+    @property
     def one_line(self) -> bool:
         """Whether a write answers in words (a run, a terminal) instead of the bare reference."""
         return self.in_run or os.isatty(1)
