@@ -126,15 +126,6 @@ def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) ->
     assert notes == [("agents/idle.yaml", f"{field}: this version does not act on it")]
 
 
-def test_an_agent_in_shadow_is_refused(quiet_home, write) -> None:
-    """Writes that cannot be staged would be live: that is an error, not a note."""
-    write("agents/idle.yaml", AGENT + "mode: shadow\n")
-
-    assert said(quiet_home, "error") == [
-        ("agents/idle.yaml", "mode: shadow: this version cannot stage writes, they would be live")
-    ]
-
-
 def test_agents_that_wake_each_other_are_a_warning(quiet_home, write) -> None:
     """A ring of wakes is named once, by its agents in order; a chain is none."""
     types = ["one", "two", "three"]
