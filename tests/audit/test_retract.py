@@ -11,6 +11,7 @@ from fleet.audit.retract import Taken, retract
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
 from fleet.identity import Author
 from fleet.records import Draft
+from fleet.runs import Verdict
 from fleet.stores.files import FilesStore
 from people import OPERATOR, in_run
 
@@ -165,12 +166,14 @@ def test_exactly_those_who_saw_it_are_told(past: Any, take_back: Retract) -> Non
 
 
 def test_the_run_itself_does_not_tell_its_author_of_each(past: Any, take_back: Retract) -> None:
-    """What the run itself had in its prompt is no other run's: its author is told once, of it."""
+    """What the run itself had read of its own is no other run's: its author is told once, of it."""
     earlier = past.end(past.begin("competitor-watch"))
     author = past.begin("competitor-watch", earlier[:13])
-    past.price(author)
+    own = past.price(author)
+    ended = "2026-11-30T10:00:00.000+00:00"
+    past.fleet.runs.finish(author.name, author.run, Verdict("ok"), ended=ended, read=([own], 0))
 
-    assert take_back(past.end(author)).tell == {"competitor-watch": [author.run]}
+    assert take_back(author.run).tell == {"competitor-watch": [author.run]}
 
 
 def test_who_was_shown_the_report_is_told(past: Any, take_back: Retract) -> None:

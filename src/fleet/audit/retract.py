@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 CHANNELS = "channels/"
 WORDS = {"post": "message", "react": "reaction", "metric": "metric"}  # an event is its type
 _PINS = Sieve({"op": frozenset({"pin", "unpin"})})
-_REVERTS = Sieve({"op": frozenset({"revert"})})
 
 _Wrote = Sequence[tuple[str, int, str]]
 """(log, number, word) of what a run wrote, as `Index.written_by` says it."""
@@ -127,7 +126,7 @@ def retract(
     if not dry_run:
         fleet.retractions.retract(taken.targets, by=author.name, reason=reason, person=author.by)
         if taken.run:
-            _undo(fleet, author, taken, wrote, reason)
+            _undo(fleet, author, taken, reason)
     why = reason if taken.targets else _earlier(fleet, named)
     return taken._replace(reason=why)
 
@@ -232,10 +231,9 @@ def _earlier(fleet: "Fleet", named: Meant) -> str:
 # What stands on it -------------------------------------------------------------------------------
 
 
-def _undo(fleet: "Fleet", author: "Author", taken: Taken, wrote: _Wrote, reason: str) -> None:
+def _undo(fleet: "Fleet", author: "Author", taken: Taken, reason: str) -> None:
     """The rest of a run: memory, claims, pins, what it staged in shadow mode."""
-    if _is_remembered(fleet, wrote, taken.run):
-        fleet.memory.revert(author, taken.agent, taken.run)
+    fleet.memory.revert(author, taken.agent, taken.run)
     fleet.claims.release_run(taken.run, kept=True)
     for pin in taken.pins:
         change = fleet.talk.pin if pin.pinned else fleet.talk.unpin
@@ -243,16 +241,6 @@ def _undo(fleet: "Fleet", author: "Author", taken: Taken, wrote: _Wrote, reason:
             change(SYSTEM, pin.ref)
     with suppress(Unknown, Rejected):  # nothing is staged, or a person has decided
         fleet.shadow.drop(author, taken.run, reason)
-
-
-def _is_remembered(fleet: "Fleet", wrote: _Wrote, run: str) -> bool:
-    """Whether the run's changes of its agent's memory still count."""
-    own = [(stream, seq) for stream, seq, _ in wrote if stream.startswith(MEMORY)]
-    if not own:
-        return False
-    stream, last = own[-1]
-    later = between(fleet.store, stream, last, fleet.store.head(stream), sieve=_REVERTS)
-    return all(record.body.get("target") != run for record in later)
 
 
 def _pins(fleet: "Fleet", wrote: _Wrote) -> Iterator[Pin]:
