@@ -38,6 +38,14 @@ def test_only_the_expected_version_is_replaced(store: Store) -> None:
     assert store.get("memory/b") == (None, 0)
 
 
+def test_any_version_is_replaced_when_none_is_expected(store: Store) -> None:
+    """Whoever has the truth elsewhere replaces what stands there, and versions go on."""
+    assert store.put("memory/a", {"n": 1}, expect=None) == 1
+    assert store.put("memory/a", {"n": 2}, expect=None) == 2
+
+    assert store.get("memory/a") == ({"n": 2}, 2)
+
+
 def test_a_body_is_the_callers_own(store: Store) -> None:
     """Changing what was put, or what was got, changes nothing that is stored."""
     body: dict[str, Any] = {"list": [1]}

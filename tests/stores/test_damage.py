@@ -224,6 +224,26 @@ def test_without_a_good_copy_nothing_is_started_afresh(
     assert document.read_bytes() == b"{}"
 
 
+@pytest.mark.parametrize("missing", ["a.json", "a.json.prev", ""])
+def test_whoever_has_the_truth_elsewhere_replaces_it(
+    store: FilesStore, document: Path, state: Path, missing: str
+) -> None:
+    """No copy can be read and no version is expected: both are set aside, and writing goes on."""
+    bad = {name: name.encode() * 9 for name in ("a.json", "a.json.prev") if name != missing}
+    for name in ("a.json", "a.json.prev"):
+        (state / "memory" / name).unlink()
+    for name, page in bad.items():
+        (state / "memory" / name).write_bytes(page)
+
+    assert store.put("memory/a", {"n": 7}, expect=None) == 1
+
+    assert store.get("memory/a") == ({"n": 7}, 1)
+    aside = {path.read_bytes() for path in (state / "quarantine").glob("*.bin")}
+    assert aside == set(bad.values())
+    store.put("memory/a", {"n": 8}, expect=1)
+    assert {one.severity for one in store.verify()} == {"note"}
+
+
 def test_a_lost_document_is_not_a_new_one(store: FilesStore, document: Path) -> None:
     """When only the copy before it is left, that stands in: no version is given twice."""
     document.unlink()

@@ -190,11 +190,11 @@ class Memory:
 
     def _repeats(self, agent: str, run: str, text: str, twin: Item | None) -> str:
         """Whether `run` was told `text` by its own prompt: `known`, `repeated` or ""."""
-        from fleet.memory.repeats import stands_in, told
+        from fleet.memory.repeats import names, stands_in, told
         from fleet.places import Places
 
         said = told(Places(self._config.root), run)
-        if twin and stands_in(self.ref(agent, twin["id"]), said):
+        if twin and names(self.ref(agent, twin["id"]), said):
             return KNOWN  # shown, though perhaps not whole
         return (KNOWN if twin else REPEATED) if stands_in(text, said) else ""
 
@@ -320,15 +320,15 @@ def _find(state: State, agent: str, item: str, kind: Kind) -> Item:
     """The live item of `agent` with this id.
 
     Raises:
-        Unknown: there is none; the nearest is suggested.
+        Unknown: there is none; the nearest one is named.
     """
     items = state["sections"][kind.section]
     found = next((one for one in items if one["id"] == item), None)
     if found is None:
-        from fleet.text import suggest
-
-        near = suggest(item, [one["id"] for one in items])
-        raise Unknown(f"{agent} has no live {kind.noun} {item}", near or "fleet memory show")
+        numbers = sorted(int(one["id"][1:]) for one in items)
+        near = min(numbers, key=lambda number: abs(number - int(item[1:])), default=None)
+        fix = "fleet memory show" if near is None else f"the nearest is {kind.letter}{near}"
+        raise Unknown(f"{agent} has no live {kind.noun} {item}", fix)
     return found
 
 
@@ -347,7 +347,7 @@ def _by(author: "Author") -> Body:
 def _with_value(said: Item, value: float | None) -> Item:
     if value is None:
         return said
-    return {**said, "value": int(value) if value.is_integer() else value}
+    return {**said, "value": int(value) if float(value).is_integer() else value}
 
 
 def _live(state: State, kind: Kind) -> int:

@@ -1,6 +1,6 @@
 """The document `memory/<agent>`: a memory for people and their programs, never read back here."""
 
-from fleet.errors import Conflict, TryAgain, Unavailable
+from fleet.errors import Conflict, NotAllowed, TryAgain, Unavailable
 from fleet.folds import Folded
 from fleet.logs import holds
 from fleet.memory.items import State
@@ -32,7 +32,7 @@ def save(store: Store, stream: str, agent: str, now: Folded[State]) -> str:
         for _ in range(_TRIES):
             if _saved(store, stream, key, body):
                 return ""
-    except TryAgain as fault:
+    except (TryAgain, NotAllowed) as fault:
         return str(fault)
     return f"{key} is written by others all the time"
 

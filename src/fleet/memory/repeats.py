@@ -26,8 +26,12 @@ def words(text: str) -> list[str]:
 
 def stands_in(text: str, said: str) -> bool:
     """Whether the words of `text` stand one after another in `said` (see `told`)."""
-    own = words(text)
-    return len(own) >= FEWEST and f" {' '.join(own)} " in said
+    return len(words(text)) >= FEWEST and names(text, said)
+
+
+def names(ref: str, said: str) -> bool:
+    """Whether the reference `ref` stands in `said`."""
+    return f" {' '.join(words(ref))} " in said
 
 
 def _files(places: Places, run: str) -> Iterator[str]:
