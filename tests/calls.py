@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+import warm
 from fleets import Scripted
 
 EACH = """
@@ -76,17 +76,15 @@ def many(
 ) -> list[Done]:
     """Each call through the real command line, all in one process; exit 1 is a bug's traceback."""
     full = {**os.environ, **(env or {})}
-    done = subprocess.run(
-        [sys.executable, "-c", MANY],
-        input=json.dumps([asdict(one) for one in calls]),
+    done = warm.run(
+        [],
         env={name: value for name, value in full.items() if value is not None},
         cwd=cwd,
-        capture_output=True,
-        text=True,
+        stdin=json.dumps([asdict(one) for one in calls]).encode(),
         timeout=100,
-        check=False,
+        code=MANY,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr.decode()
     return [Done(*one) for one in json.loads(done.stdout)]
 
 

@@ -3,11 +3,12 @@
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
+import warm
 
 Write = Callable[[str, str], Path]
 Fleet = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -158,14 +159,11 @@ def run_fleet(
     """One command of the real command line, with warnings as errors and a minute to end."""
     changed = {"PYTHONWARNINGS": "error", **(env or {})}
     full = {**os.environ, **changed}
-    done = subprocess.run(
-        [sys.executable, "-m", "fleet", *argv],
-        input=stdin.encode() if isinstance(stdin, str) else stdin,
+    done = warm.run(
+        argv,
         env={name: value for name, value in full.items() if value is not None},
         cwd=cwd,
-        capture_output=True,
-        timeout=60,
-        check=False,
+        stdin=stdin.encode() if isinstance(stdin, str) else stdin,
     )
     out, err = (part.decode("utf-8", "surrogateescape") for part in (done.stdout, done.stderr))
     return subprocess.CompletedProcess(done.args, done.returncode, out, err)

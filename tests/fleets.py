@@ -5,13 +5,13 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+import warm
 from fleet import processes
 from fleet.records import Record
 from fleet.runner import lead
@@ -121,15 +121,11 @@ class Scripted:
         self, *argv: str, env: Mapping[str, str] | None = None
     ) -> "subprocess.CompletedProcess[str]":
         """One `fleet` command by the operator."""
-        return subprocess.run(
-            [sys.executable, "-m", "fleet", "--home", str(self.root), *argv],
-            env=self.environ() | dict(env or {}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
+        done = warm.run(
+            ["--home", str(self.root), *argv], env=self.environ() | dict(env or {}), cwd=Path.cwd()
         )
+        out, err = done.stdout.decode(), done.stderr.decode()
+        return subprocess.CompletedProcess(done.args, done.returncode, out, err)
 
 
 class Up:
@@ -138,15 +134,10 @@ class Up:
     def __init__(self, home: Scripted, *argv: str, env: Mapping[str, str] | None = None) -> None:
         self.home = home
         self.log = home.root.parent / f"up-{time.monotonic_ns()}.log"
-        with self.log.open("wb") as file:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "fleet", "--home", str(home.root), "up", *argv],
-                env=home.environ() | dict(env or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        full = home.environ() | dict(env or {})
+        words = ["--home", str(home.root), "up", *argv]
+        with self.log.open("wb") as file, Path(os.devnull).open("rb") as nothing:
+            self.process = warm.start(words, full, (nothing.fileno(), file.fileno(), file.fileno()))
 
     def said(self) -> str:
         """What it printed so far."""
