@@ -7,7 +7,7 @@ stands on, and only the records after it are stepped over. Deleting a cache chan
 
 import json
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from fleet.logs import holds
@@ -16,6 +16,7 @@ from fleet.records import Batch, Place, Record
 
 S = TypeVar("S")
 
+STEP = 20_000  # records after which a value is kept besides the newest: a replay begins there
 SAVE_EVERY = 64  # records a fold moves before its cache is written again
 _CHUNK = 1000  # records held in memory at once
 _MOST = 1000  # values kept in memory
@@ -58,6 +59,7 @@ class Values:
 
     Attributes:
         strict: a value that is ahead of its log raises `Ahead` instead of being computed again.
+        past: they are of a past moment, and nothing is saved.
     """
 
     def __init__(
@@ -66,12 +68,12 @@ class Values:
         *,
         kept: dict[str, _Kept] | None = None,
         strict: bool = False,
-        saves: bool = True,
+        past: bool = False,
     ) -> None:
         self._cache = cache
         self._kept = {} if kept is None else kept
-        self._saves = saves
         self.strict = strict
+        self.past = past
 
     def pinned(self) -> "Values":
         """The same values, strict: for whoever can pin his logs again and look once more."""
@@ -79,7 +81,7 @@ class Values:
 
     def apart(self) -> "Values":
         """Values of a past moment: what is cached serves where it fits, and nothing is saved."""
-        return Values(self._cache, saves=False)
+        return Values(self._cache, past=True)
 
     def load(self, name: str) -> bytes | None:
         """See `Cache.load`."""
@@ -87,7 +89,7 @@ class Values:
 
     def save(self, name: str, data: bytes) -> None:
         """See `Cache.save`."""
-        if self._saves:
+        if not self.past:
             self._cache.save(name, data)
 
     def kept(self, key: str, version: str, first: int) -> tuple[Folded[Any], int] | None:
@@ -136,28 +138,56 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     key, first = f"fold/{stream}/{name}", first_kept(store, stream)
     memory = cache if isinstance(cache, Values) else None
     kept, behind = (memory.kept(key, version, first) if memory else None) or (None, 0)
-    saved: Folded[S] | None = kept or _saved(cache.load(key), version, first)
-    # One read tells whether the log still holds the record that the value stands on, and what
-    # has come since: most folds are asked again before anything has.
-    batch = read_kept(store, stream, max(0, saved.seq - 1), _CHUNK) if saved else Batch((), 0)
-    if saved and _holds(batch, saved.place):
-        begin = _steppable(saved, batch) if kept else saved
-    else:
-        if saved and memory and memory.strict and saved.seq > store.head(stream):
-            raise Ahead
-        saved = None
+    files = _files(cache, store, stream, key)
+    values: Iterable[Folded[S] | None] = (_saved(cache.load(f), version, first) for f in files)
+    saved, batch = _held(store, cache, stream, (kept,) if kept else values)
+    if saved is None:
         begin = Folded(initial(), max(first - 1, since() if since else 0), "")
         batch = read_kept(store, stream, begin.seq, _CHUNK)
+    else:
+        begin = _steppable(saved, batch) if kept else saved
     folded, moved = _run(store, stream, begin, step, batch)
     unsaved = behind + moved
     if (moved and saved is None) or unsaved >= SAVE_EVERY:
-        unsaved = 0
         store.sync(stream)
         said = {"version": version, "first": first, "seq": folded.seq, "crc": folded.crc}
-        cache.save(key, json.dumps(said | {"state": folded.state}).encode())
+        data = json.dumps(said | {"state": folded.state}).encode()
+        cache.save(key, data)
+        if (folded.seq - unsaved) // STEP < folded.seq // STEP:
+            cache.save(_step_of(key, folded.seq), data)
+        unsaved = 0
     if memory and (moved or not kept):
         memory.keep(key, version, first, folded, unsaved)
     return folded
+
+
+def _files(cache: Cache, store: Store, stream: str, key: str) -> Iterator[str]:
+    """Where a value may be cached; for a past moment also values on the way to today's."""
+    yield key
+    if isinstance(cache, Values) and cache.past:
+        yield from (_step_of(key, seq) for seq in range(store.head(stream), 0, -STEP))
+
+
+def _step_of(key: str, seq: int) -> str:
+    return f"{key}@{seq // STEP}"
+
+
+def _held(
+    store: Store, cache: Cache, stream: str, candidates: Iterable[Folded[S] | None]
+) -> tuple[Folded[S] | None, Batch]:
+    """The first value whose record the log still holds, and what one read says after it.
+
+    That read tells both: most folds are asked again before anything has come.
+    """
+    for saved in candidates:
+        if saved is None:
+            continue
+        batch = read_kept(store, stream, max(0, saved.seq - 1), _CHUNK)
+        if _holds(batch, saved.place):
+            return saved, batch
+        if isinstance(cache, Values) and cache.strict and saved.seq > store.head(stream):
+            raise Ahead
+    return None, Batch((), 0)
 
 
 def _steppable(kept: Folded[S], batch: Batch) -> Folded[S]:

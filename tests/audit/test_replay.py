@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet import blobs
+from fleet import blobs, folds
 from fleet.audit.replay import replay
 from fleet.config.portable import from_json, to_json
 from fleet.errors import EndedBadly, Rejected
@@ -32,8 +32,12 @@ def a_past(history: History) -> Run:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_history_can_be_replayed(history: History, seed: int) -> None:
+def test_any_history_can_be_replayed(
+    history: History, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Among any order of records, edits, runs and lost caches each prompt comes back the same."""
+    monkeypatch.setattr(folds, "STEP", 20)
+    monkeypatch.setattr(folds, "SAVE_EVERY", 4)
     rng = random.Random(seed)
     for _ in range(50):
         history.something(rng)

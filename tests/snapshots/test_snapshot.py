@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from clocks import FakeClock
+from fleet import folds
 from fleet.errors import NotAllowed
 from fleet.folds import SAVE_EVERY, Ahead, Values, fold
 from fleet.logs import between, holds, newest, place_before
 from fleet.ports import Store, first_kept, read_kept
-from fleet.records import Draft, Instant, Place, Record, Sieve
+from fleet.records import Batch, Draft, Instant, Place, Record, Sieve
 from fleet.snapshots import Snapshot
 from fleet.stores.ram import RamCache, RamStore
 
@@ -208,6 +209,32 @@ def test_the_file_follows_the_memory(store: RamStore) -> None:
         value(store, values)
 
     assert json.loads(cache.load("fold/log/totals") or b"")["seq"] == 10 + SAVE_EVERY
+
+
+def test_a_past_value_costs_no_whole_log(store: RamStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that were kept on the way serve a past moment: it reads what lies behind one."""
+    monkeypatch.setattr(folds, "STEP", 1000)
+    cache = RamCache()
+    moments: list[Snapshot] = []
+    for _ in range(50):
+        fill(store, 100)
+        value(store, cache)
+        moments.append(Snapshot(store))
+        moments[-1].head("log")
+    handed: list[int] = []
+    read = store.read
+
+    def counted(*args: Any, **named: Any) -> Batch:
+        batch = read(*args, **named)
+        handed.append(len(batch.records))
+        return batch
+
+    monkeypatch.setattr(store, "read", counted)
+    for number, moment in enumerate(moments, 1):
+        handed.clear()
+        past = Snapshot(store, moment.pins)
+        assert value(past, Values(cache).apart()) == {"a": 100 * number}
+        assert sum(handed) <= 1100
 
 
 def test_a_trimmed_log_has_one_beginning(store: RamStore) -> None:
