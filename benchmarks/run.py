@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import appending
+import audit
 import cold
 import contexts
 import digests
@@ -28,6 +29,7 @@ GROUPS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "idle": idle.rows,
     "read": reading.rows,
     "context": contexts.rows,
+    "audit": audit.rows,
 }
 
 

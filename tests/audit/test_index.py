@@ -1,6 +1,8 @@
 """The index of the audit: what it answers, and that it is a cache like any other."""
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,19 @@ from fleet.records import Batch
 from fleet.wiring import open_fleet
 from people import OPERATOR
 
+OPENED = """
+import os, sys
+from pathlib import Path
+from fleet.audit.index import Index, Wanted, filling
+from fleet.wiring import open_fleet
+filling.BATCH = 16
+"""
 
-def found(past: Past, text: str, **wanted: object) -> list[tuple[str, int]]:
+
+def found(past: Past, text: str, *, limit: int = 50, **wanted: object) -> list[tuple[str, int]]:
     """Log and number of what an index opened now finds, newest first."""
     with Index(open_fleet(past.root, env={})) as index:
-        rows = index.candidates(Wanted(text, **wanted), None, 50)
+        rows = index.candidates(Wanted(text, **wanted), limit)
     return [(stream, seq) for _, stream, seq in rows]
 
 
@@ -88,7 +98,7 @@ def test_it_costs_what_is_new(past: Past, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(fleet.store, "read", counted)
 
     with Index(fleet) as index:
-        assert len(index.candidates(Wanted("number"), None, 50)) == 31
+        assert len(index.candidates(Wanted("number"), 50)) == 31
 
     assert sum(read) < 6
 
@@ -147,3 +157,38 @@ def test_without_a_place_for_it_it_is_made_in_memory(past: Past) -> None:
     path_of(past).parent.mkdir(exist_ok=True)
     path_of(past).mkdir()
     assert found(past, "number") == [("channels/strategy", 1)]
+
+
+def test_processes_that_fill_it_at_once_agree(past: Past) -> None:
+    """Four processes on an empty index: each answers right, and every record is in it once."""
+    for number in range(120):
+        past.post(OPERATOR, f"number {number}")
+        past.price(OPERATOR, f"number {number}")
+    code = f"""{OPENED}
+with Index(open_fleet(Path(sys.argv[1]), env={{}})) as index:
+    print(len(index.candidates(Wanted("number"), 999)))
+"""
+    argv = [sys.executable, "-c", code, str(past.root)]
+    asking = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+
+    assert [one.communicate(timeout=60)[0].strip() for one in asking] == ["240"] * 4
+    assert len(set(found(past, "number", limit=999))) == 240
+
+
+def test_what_was_killed_while_filling_is_taken_up(past: Past) -> None:
+    """A process that dies in the middle of a batch leaves no half of it."""
+    for number in range(60):
+        past.post(OPERATOR, f"number {number}")
+    code = f"""{OPENED}
+put = filling._Filler.take
+def take(self, batch):
+    done = put(self, batch)
+    return os._exit(9) if batch[-1].seq > 30 else done
+filling._Filler.take = take
+with Index(open_fleet(Path(sys.argv[1]), env={{}})) as index:
+    index.refresh()
+"""
+    killed = subprocess.run([sys.executable, "-c", code, str(past.root)], check=False)
+
+    assert killed.returncode == 9
+    assert len(found(past, "number", limit=999)) == 60

@@ -115,3 +115,27 @@ def test_membership_holds_before_anything_is_ranked(busy: Past) -> None:
     member = said(busy, "find|closed word|--json", "show|outreach-review#1", agent="reply-handler")
     assert len(member[0][1].splitlines()) == 2
     assert member[1][0] == 0
+
+
+def test_what_was_taken_back_is_for_people_only(busy: Past) -> None:
+    """Retracted records are marked for people; agents neither find them nor are shown them."""
+    run = busy.fleet.runs.list("outreach", 1)[0]
+    lines = ["find|Cursor|--json", "show|strategy#1", "show|strategy#1|--json", "timeline|--json"]
+    ((code, _, err),) = said(busy, f"retract|{run.id}|--reason|wrong price")
+    assert code == 0, err
+    found, plain, whole, all_ = said(busy, *lines)
+    gone = {
+        json.loads(line)["ref"]: json.loads(line)["retracted"] for line in found[1].splitlines()
+    }
+
+    assert gone["strategy#1"] == gone["runs/outreach#2"] == "wrong price"
+    assert gone["events#1"] is None
+    assert "retracted: wrong price" in plain[1]
+    assert json.loads(whole[1])["retracted"] == "wrong price"
+    assert all_[0] == 0
+    agent, refused = said(busy, *lines[:2], agent="competitor-watch")
+    refs = {json.loads(line)["ref"] for line in agent[1].splitlines()}
+    assert {"strategy#1", "runs/outreach#2"}.isdisjoint(refs)
+    assert "events#1" in refs
+    assert refused[0] == 4
+    assert "was retracted" in refused[2]

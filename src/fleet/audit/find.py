@@ -88,7 +88,7 @@ def _fitting(
 
 
 def _rows(index: Index, wanted: Wanted, row: int | None) -> Iterator[tuple[str, int]]:
-    while page := index.candidates(wanted, row, PAGE):
+    while page := index.candidates(wanted, PAGE, before=row):
         yield from ((stream, seq) for _, stream, seq in page)
         row = page[-1][0]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.audit.said import SHAPES, streams
 from fleet.errors import Unknown, Usage
+from fleet.memory.items import BY_NOUN, item_ref
 from fleet.records import Record, parse_ref, ref_of
 from fleet.runs.run import SHORT_ID
 from fleet.text import suggest
@@ -20,14 +21,6 @@ EXAMPLE = "events#97, strategy#412, outreach/L12, a run's id, outreach, outreach
 CHANNELS, RUNS, MEMORY = "channels/", "runs/", "memory-log/"
 MANY = 4  # runs that a prefix may fit, looked at to say so
 SINGLE = tuple(name for name in SHAPES if name not in {"channels", "runs", "memory-log"})
-LETTERS = {
-    "lesson": "L",
-    "goal": "G",
-    "research": "R",
-    "plan": "P",
-    "strength": "S",
-    "weakness": "W",
-}
 _ITEM = re.compile(r"(?:(?P<agent>[a-z0-9][a-z0-9_-]*)/)?[LGRPSW](?P<seq>[1-9]\d{0,17})", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_+/-]{0,140}", re.ASCII)
 _BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)(?:~\d+)?", re.ASCII)
@@ -78,9 +71,9 @@ def ref_in(stream: str, seq: int) -> str:
 
 def ref_to(record: Record) -> str:
     """How the record is printed, an item of a memory by its own name."""
-    letter = LETTERS.get(str(record.body.get("op")))
-    if letter and record.stream.startswith(MEMORY):
-        return f"{record.stream.removeprefix(MEMORY)}/{letter}{record.seq}"
+    kind = BY_NOUN.get(str(record.body.get("op")))
+    if kind and record.stream.startswith(MEMORY):
+        return item_ref(record.stream.removeprefix(MEMORY), f"{kind.letter}{record.seq}")
     return ref_in(record.stream, record.seq)
 
 

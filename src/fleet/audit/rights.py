@@ -6,7 +6,7 @@ is between it and another one, its own memory and runs, and everybody's reports.
 
 from typing import TYPE_CHECKING
 
-from fleet.audit.said import REPORT, said, streams
+from fleet.audit.said import REPORT, said
 from fleet.errors import NotAllowed
 from fleet.records import Record
 
@@ -27,28 +27,26 @@ class Rights:
 
     def __init__(self, fleet: "Fleet") -> None:
         author = fleet.author
+        known = fleet.config.agents.get(author.name)
         self.name = author.name
+        self._names = (author.name, *(known.formerly if known else ()))
         self.everything = not author.agent and author.name not in fleet.config.agents
         self.open_to = () if self.everything else tuple(self._opens(fleet))
 
     def _opens(self, fleet: "Fleet") -> list[str]:
-        channels = [f"channels/{channel.id}" for channel in fleet.talk.channels(fleet.author)]
-        direct = [
-            name
-            for name in streams(fleet.store)
-            if name.startswith("channels/") and self.name in _both(name)
-        ]
+        author, talk = fleet.author, fleet.talk
+        channels = (*talk.channels(author), *talk.directs(author))
+        runs = (f"runs/{name}" for name in self._names)
         memory = fleet.memory.stream_of(self.name)
-        return [*OPEN, *channels, *direct, memory, f"runs/{self.name}"]
+        return [*OPEN, *(f"channels/{channel.id}" for channel in channels), memory, *runs]
 
     def sees(self, record: Record) -> bool:
         """Whether the author may see this record."""
-        says = said(record)
         return (
             self.everything
             or record.stream in self.open_to
-            or (record.stream.startswith("runs/") and says.word == REPORT)
-            or self.name in _told(record)
+            or (record.stream.startswith("runs/") and said(record).word == REPORT)
+            or not _told(record).isdisjoint(self._names)
         )
 
     def require(self, stream: str) -> None:
@@ -75,13 +73,7 @@ class Rights:
         return NotAllowed(f"{what} is not for {self.name}", yours)
 
 
-def _both(stream: str) -> list[str]:
-    """The two that a channel of two is between; nobody for any other one."""
-    name = stream.removeprefix("channels/")
-    return name.split("+") if "+" in name else []
-
-
-def _told(record: Record) -> list[str]:
+def _told(record: Record) -> frozenset[str]:
     """Who is told of a retraction."""
     tell = record.body.get("tell") if record.stream == "retractions" else None
-    return [str(one) for one in tell] if isinstance(tell, list) else []
+    return frozenset(map(str, tell)) if isinstance(tell, list) else frozenset()

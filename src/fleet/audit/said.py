@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fleet.ports import Store
 from fleet.records import Record, wall_of
+from fleet.strictjson import dumps
 
 PAGE = 500
 
@@ -25,7 +26,7 @@ class Shape(NamedTuple):
 
 
 SHAPES = {
-    "events": Shape(("from_agent",), ("type", "payload")),
+    "events": Shape(("from_agent",), ("payload",)),
     "channels": Shape(("from_agent",), ("text", "kind")),
     "runs": Shape(("agent",), ("text", "next", "outcome", "reason")),
     "fires": Shape(("agent",), ("result", "detail")),
@@ -75,17 +76,19 @@ def _by_run(kind: str, word: str) -> bool:
     return kind != "runs" or word == REPORT
 
 
-def _leaves(value: object) -> Iterator[str]:
+def _leaves(value: object, name: str = "") -> Iterator[str]:
+    """Every text, number and word in `value`, those of an object as `name=value`."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _leaves(one)
-    elif isinstance(value, Sequence):
-        for one in value:
-            yield from _leaves(one)
-    elif value is not None:
-        yield str(value)
+        yield f"{name}={value}" if name else value
+    elif isinstance(value, Mapping | Sequence):
+        if name:
+            yield name
+        pairs = value.items() if isinstance(value, Mapping) else (("", one) for one in value)
+        for key, one in pairs:
+            yield from _leaves(one, str(key))
+    elif name or value is not None:
+        text = dumps(value)
+        yield f"{name}={text}" if name else text
 
 
 def millis(record: Record) -> int:

@@ -1,7 +1,7 @@
 """Events from the command line: emit, events, ack."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -117,18 +117,20 @@ def events_command(
     start = number_of(after, EVENTS)
     first, last = moment(session, since, "--since"), moment(session, until, "--until")
     head = session.fleet.store.head(EVENTS)
-    found = bus.events(
-        after=start,
-        since=first,
-        until=last,
-        before=number_of(before, EVENTS),
-        type=event_type,
-        for_agent=for_agent,
-        where=pairs,
-        floor=session.fleet.runs.last_ok_advance(for_agent) if for_agent else None,
-        limit=most + 1,
-        retracted=not session.as_an_agent,
-    )
+    asked: dict[str, Any] = {
+        "after": start,
+        "since": first,
+        "until": last,
+        "before": number_of(before, EVENTS),
+        "type": event_type,
+        "where": pairs,
+        "limit": most + 1,
+        "retracted": not session.as_an_agent,
+    }
+    found = _by_value(session, asked) if pairs and for_agent is None else None
+    if found is None:
+        floor = session.fleet.runs.last_ok_advance(for_agent) if for_agent else None
+        found = bus.events(for_agent=for_agent, floor=floor, **asked)
     if event_type and not found:
         session.fleet.schemas.get(event_type)  # a type of the past is found, a typo is said
     forward = start is not None or since is not None or for_agent is not None
@@ -234,6 +236,15 @@ def _lines(data: str, source: str) -> dict[str, str]:
 
 
 # What is read -------------------------------------------------------------------------------------
+
+
+def _by_value(session: Session, asked: dict[str, Any]) -> "list[Record] | None":
+    """The events that the index finds by their values; None when the log has to be read."""
+    from fleet.audit.index import Index
+    from fleet.audit.where import events
+
+    with Index(session.fleet) as index:
+        return events(session.fleet, index, **asked)
 
 
 def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:

@@ -2,6 +2,7 @@
 
 import click
 
+from fleet.cli.audit import index
 from fleet.cli.grammar import command
 from fleet.cli.home import say_findings
 from fleet.cli.output import say, say_done, say_json
@@ -29,10 +30,12 @@ def verify_command(session: Session, *, as_json: bool) -> None:
 @AS_JSON
 @pass_session
 def reindex_command(session: Session, *, as_json: bool) -> None:
-    """Drop every cache and compute it again; nothing else changes."""
+    """Drop every cache and compute it again, the index of the audit too; nothing else changes."""
     from fleet.ops.reindex import reindex
 
-    count = reindex(session.fleet)
+    count = reindex(session.fleet) + 1
+    with index(session) as at_hand:
+        at_hand.refresh()
     if as_json:
         say_json({"caches": count})
     else:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 ITEMS = 50
-EVERY = 1_000_000  # runs looked through for a time
 CHUNK = 1 << 16
 LOOK_EVERY = 0.2  # seconds between two looks at a file that grows
 
@@ -42,16 +41,8 @@ def runs_command(
     """Runs, newest first, with their outcome, cost and report."""
     if agent is not None:
         require_past_agent(session, agent)
-    from fleet.records import wall_of
-
     first, last = moment(session, since, "--since"), moment(session, until, "--until")
-    many = limit if first is last is None else EVERY
-    runs = [
-        run
-        for run in session.fleet.runs.list(agent, many)
-        if (first is None or wall_of(run.started) >= first)
-        and (last is None or wall_of(run.started) <= last)
-    ][:limit]
+    runs = session.fleet.runs.list(agent, limit, since=first, until=last)
     if as_json:
         for run in runs:
             say_json(run.as_json())

@@ -13,11 +13,13 @@ from fleet.cli.inputs import text_of
 from fleet.cli.output import (
     Item,
     local,
+    note_read,
     page,
     say_done,
     say_error,
     say_items,
     say_json,
+    say_objects,
     say_written,
 )
 from fleet.cli.session import Session, pass_session
@@ -85,20 +87,25 @@ def show_command(
     as_json: bool,
 ) -> None:
     """A memory, what matters most first; with --json its document."""
+    from fleet.memory import item_ref
+
     whose = _whose(session, agent)
     memory = session.fleet.memory
     if as_json and not archive:
-        say_json(memory.state(whose))
+        state = memory.state(whose)
+        say_json(state)
+        note_read(session, [item_ref(whose, entry["id"]) for entry in _in_order(state)])
         return
     gone = memory.archive(whose) if archive else None
     entries = gone.items if gone else _in_order(memory.state(whose))
     rest = _behind(entries, after)
     shown = rest[: page(session, limit, SHOWN, as_json=as_json)]
     if as_json:
-        for entry in shown:
-            say_json(entry)
+        say_objects(session, ({**entry, "ref": item_ref(whose, entry["id"])} for entry in shown))
         return
-    items = [Item(_head(session, entry), _body(entry)) for entry in shown]
+    items = [
+        Item(_head(session, entry), _body(entry), item_ref(whose, entry["id"])) for entry in shown
+    ]
     more = ""
     if len(rest) > len(shown):
         from fleet.cli.hints import again

@@ -7,7 +7,7 @@ import click
 from fleet.cli.commands import COMMANDS
 from fleet.cli.grammar import LIMIT, Command, Group, moment
 from fleet.cli.inputs import argument
-from fleet.cli.output import Item, local, page, say_items, say_json, say_written
+from fleet.cli.output import Item, local, page, say_items, say_objects, say_written
 from fleet.cli.session import Session, pass_session
 
 if TYPE_CHECKING:
@@ -120,8 +120,7 @@ def show_command(
         require_agent_name(agent, fleet.config.agents)  # one of the past is found, a typo is said
     shown = found[-most:]
     if as_json:
-        for record, link in shown:
-            say_json(metric_json(record, link))
+        say_objects(session, (metric_json(record, link) for record, link in shown))
         return
     rest = ""
     if len(found) > most:
@@ -140,7 +139,7 @@ def _item(record: "Record", link: "Announced | None", zone: "tzinfo") -> Item:
     number = f"{body['subject']} {body['name']} {body['value']}"
     who = str(body.get("from_agent"))
     head = " · ".join([record.ref, local(str(body["measured"]), zone), number, who])
-    return Item(head, f"{link.ref} {link.type} by {link.agent}" if link else "unlinked")
+    return Item(head, f"{link.ref} {link.type} by {link.agent}" if link else "unlinked", record.ref)
 
 
 def _names(session: Session, agent: str | None) -> tuple[str, ...]:

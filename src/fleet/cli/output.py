@@ -183,11 +183,12 @@ def note_read(session: Session, refs: Sequence[str]) -> None:
         return
     from shlex import join
 
+    from fleet.masking import mask
     from fleet.records import rfc3339
     from fleet.runs.reads import Read, note
 
     at = rfc3339(session.fleet.store.now().wall)
-    read = Read(at, join(session.words), tuple(ref for ref in refs if ref))
+    read = Read(at, mask(join(session.words)), tuple(ref for ref in refs if ref))
     note(session.fleet.config.run_folder(run), read)
 
 

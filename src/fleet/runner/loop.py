@@ -29,6 +29,7 @@ from fleet.runner.decide import START, Decision, Situation, Slot, decide
 from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
+from fleet.runner.warm import Warmer
 from fleet.status import low_disk, next_due
 from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
@@ -98,6 +99,7 @@ class Runner:
         self._next_reload = 0.0
         self._next_adopt = 0.0
         self._newest = self._now()
+        self._warmer = Warmer()
 
     def run(self) -> None:
         """Pass after pass until told to stop and nothing of ours is left."""
@@ -161,6 +163,7 @@ class Runner:
             self._adopt()
             self._reap()
             self._settle_and_launch()
+            self._warmer.look(self._fleet)
         except TryAgain as fault:
             # A full disk or a held lock: nothing was lost, the next pass tries again.
             self._say(f"this pass could not finish: {fault}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import Rejected, Unknown, Usage
 from fleet.folds import fold
+from fleet.logs import place_before
 from fleet.places import Places
 from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body, Draft, Place, Record, wall_of
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_REPORT = 4096  # bytes of UTF-8, for the text and for what comes next, each
 MANY = 1_000_000
+PER_RUN = 8  # records that a run has at most, reports told again and again left aside
 _BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)~(?P<back>\d{1,6})", re.ASCII)
 
 
@@ -185,10 +187,27 @@ class Runs:
                 return made if isinstance(made, dict) else None
         return None
 
-    def list(self, agent: str | None, limit: int) -> Sequence[Run]:
-        """The newest `limit` runs, of one agent or of all, newest first."""
+    def list(
+        self,
+        agent: str | None,
+        limit: int,
+        *,
+        since: float | None = None,
+        until: float | None = None,
+    ) -> Sequence[Run]:
+        """The newest `limit` runs, of one agent or of all, newest first.
+
+        Args:
+            agent: whose; None for everybody's.
+            limit: how many.
+            since: not begun before (epoch seconds).
+            until: not begun after (epoch seconds).
+        """
         agents = self.agents() if agent is None else [agent]
-        runs = [run for name in agents for run in self._newest(name, limit)]
+        if since is until is None:
+            runs = [run for name in agents for run in self._newest(name, limit)]
+        else:
+            runs = [run for name in agents for run in self._begun(name, limit, since, until)]
         newest = sorted(runs, key=lambda run: (run.started, run.id), reverse=True)[:limit]
         return self._marked(newest)
 
@@ -295,6 +314,20 @@ class Runs:
         entries = self._index(agent)["runs"]
         after = entries[-limit]["first"] - 1 if 0 < limit <= len(entries) else 0
         return list(self._read(agent, after, MANY).values())[-limit:] if limit else []
+
+    def _begun(
+        self, agent: str, limit: int, since: float | None, until: float | None
+    ) -> Iterator[Run]:
+        """At least the newest `limit` runs begun in that time, which is found by bisection."""
+        stream, after = _stream(agent), 0
+        if since is not None:
+            after = place_before(self._store, stream, since).seq
+        elif until is not None:
+            after = max(0, place_before(self._store, stream, until).seq - PER_RUN * limit)
+        for run in self._read(agent, after, MANY).values():
+            began = wall_of(run.started) if run.started else None
+            if began is not None and (until is None or began <= until):
+                yield run
 
     def within(self, agent: str, run: str, first: int, last: int) -> Run | None:
         """The agent's run `run`, whose records stand from number `first` to `last` of its log."""

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from fleet.audit.index.file import File
-from fleet.audit.index.filling import READ, SCHEMA, VERSION, Progress, bring_up, nothing
+from fleet.audit.index.filling import READ, SCHEMA, VERSION, Progress, bring_up, missing, nothing
 from fleet.audit.index.words import Wanted, candidates, row_of
 from fleet.records import Record
 
@@ -70,13 +70,24 @@ class Index:
         self._ask(lambda _: None)
 
     def candidates(
-        self, wanted: Wanted, before: int | None, limit: int
+        self, wanted: Wanted, limit: int, *, before: int | None = None, after: int | None = None
     ) -> list[tuple[int, str, int]]:
-        """(row, stream, number) of the newest `limit` records that fit, the newest first.
+        """(row, stream, number) of `limit` records that fit, the newest first.
 
-        `before`: only rows below that one, to go on with the last row of an earlier answer.
+        Args:
+            wanted: which.
+            limit: how many.
+            before: only rows below that one, to go on with the last row of an earlier answer.
+            after: only rows above that one, and the oldest first.
         """
-        return self._ask(lambda connection: candidates(connection, wanted, before, limit))
+        return self._ask(lambda connection: candidates(connection, wanted, limit, before, after))
+
+    def behind(self) -> int:
+        """How many records the logs have that are not in it yet: what a question costs now.
+
+        A log that was replaced is for the next question to find.
+        """
+        return self._file.use(lambda connection: missing(connection, self._store))
 
     def row_of(self, record: Record) -> int | None:
         """The row of `record`, for `candidates` to go on before it; None when it is not found."""

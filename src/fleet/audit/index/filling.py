@@ -18,7 +18,7 @@ BATCH = 20_000  # records in one transaction
 MARK = "\ue000"  # begins the words that no text can hold: whose, where, of which type
 
 READ = "read"  # how a run came to see what it asked for itself
-VERSION = 1
+VERSION = 2
 TOKENS = "unicode61 remove_diacritics 2 categories ''L* N* M* Co''"
 SCHEMA = f"""
 CREATE TABLE places (stream TEXT PRIMARY KEY, seq INTEGER, crc TEXT) WITHOUT ROWID;
@@ -79,6 +79,13 @@ def bring_up(connection: sqlite3.Connection, store: Store, progress: Progress = 
         progress(done, total)
 
 
+def missing(connection: sqlite3.Connection, store: Store) -> int:
+    """How many records the logs have beyond the index."""
+    known = places(connection)
+    heads = {name: store.head(name) for name in streams(store)}
+    return sum(max(0, heads[name] - known.get(name, Place(0)).seq) for name in heads)
+
+
 def _missing(heads: dict[str, int], known: dict[str, Place]) -> list[str]:
     return [name for name, head in heads.items() if head > known.get(name, Place(0)).seq]
 
@@ -128,7 +135,7 @@ class _Filler:
     def _words(self, stream: str, says: Said) -> str:
         marks = (("s", stream), ("a", says.author), ("t", says.word))
         marked = " ".join(f"{MARK}{kind}{self._name(name)}" for kind, name in marks)
-        return f"{marked} {plain(says.text)}"
+        return f"{marked} {says.word} {plain(says.text)}"
 
     def _name(self, name: str) -> int:
         if name not in self._names:

@@ -37,22 +37,23 @@ class Wanted(NamedTuple):
 
 
 def candidates(
-    connection: Connection, wanted: Wanted, before: int | None, limit: int
+    connection: Connection, wanted: Wanted, limit: int, before: int | None, after: int | None
 ) -> list[tuple[int, str, int]]:
     """See `Index.candidates`."""
     match = _match(connection, wanted)
     low = 0 if wanted.since is None else _row_at(connection, int(wanted.since * 1000))
     high = _row_at(connection, int(wanted.until * 1000) + 1) if wanted.until is not None else None
+    low = low if after is None else max(low, after + 1)
     top = min(bound for bound in (before, high, 1 << 62) if bound is not None)
     if not match or top <= low:
         return []
+    order = " ORDER BY words.rowid DESC" if after is None else " ORDER BY words.rowid"
     ask = (
         "SELECT records.id, names.name, records.seq FROM words"
         " JOIN records ON records.id = words.rowid JOIN names ON names.id = records.stream"
         " WHERE words MATCH ? AND words.rowid >= ? AND words.rowid < ?"
-        " ORDER BY words.rowid DESC LIMIT ?"
     )
-    return connection.execute(ask, (match, low, top, limit)).fetchall()
+    return connection.execute(ask + order + " LIMIT ?", (match, low, top, limit)).fetchall()
 
 
 def row_of(connection: Connection, record: Record) -> int | None:
