@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import appending
-import audit
 import cold
 import contexts
 import digests
 import idle
 import reading
 from table import Row, print_head, print_row
+
+import audit
 
 GROUPS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "cold": cold.rows,
