@@ -23,6 +23,7 @@ READS = (
     "read strategy --thread strategy#3 --json",
     "--as worker read strategy --unread --json",
     "channels --json",
+    "agents --json",
     "schema list --json",
     "schema show note --json",
     "claims --json",
