@@ -18,6 +18,7 @@ import cold
 import contexts
 import digests
 import idle
+import memories
 import reading
 from table import Row, print_head, print_row
 
@@ -31,6 +32,7 @@ GROUPS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "read": reading.rows,
     "context": contexts.rows,
     "audit": audit.rows,
+    "memory": memories.rows,
 }
 
 

@@ -111,6 +111,16 @@ def test_it_stays_within_its_budget_and_says_what_is_left_out(
             assert title in text
 
 
+def test_it_shows_as_many_items_as_it_may(world: Any, section: Text) -> None:
+    """`max_items` of the agent's file holds, and the rest is counted."""
+    put(world, *lessons(9, "lesson"))
+
+    text = section("memory", world.within(6000, memory=SectionBudget(4)))
+
+    assert text.count("outreach/L") == 4
+    assert text.endswith("5 more: fleet memory show")
+
+
 def test_it_does_not_grow_with_the_months(world: Any, section: Text) -> None:
     """After a year of lessons the section is as large as after a week of them."""
     sizes = []

@@ -45,9 +45,11 @@ def build(scene: Scene, kept: Mapping[str, object], budget: int) -> Built:
         return Built(NAME, "")
     chosen: list[int] = []
     limit = LONGEST[0]
+    bounds = scene.agent.context.sections.get(NAME)
+    most = bounds.max_items if bounds and bounds.max_items is not None else everything
     for limit in LONGEST:
-        chosen = _fitting(scene, groups, budget, limit)
-        if all(chosen):
+        chosen = _fitting(scene, groups, budget, limit, most)
+        if all(chosen) or sum(chosen) == most:
             break
     count = sum(chosen)
     if not count:
@@ -93,7 +95,9 @@ def _worth(scene: Scene, lesson: Item) -> float:
 # What fits ----------------------------------------------------------------------------------------
 
 
-def _fitting(scene: Scene, groups: Sequence[Group], budget: int, limit: int) -> list[int]:
+def _fitting(
+    scene: Scene, groups: Sequence[Group], budget: int, limit: int, most: int
+) -> list[int]:
     """How many items of each group fit: first within its share, then in what is left."""
     left = budget - sum(map(cost, _around(scene, [""], 1))) - sum(cost(g.title) for g in groups)
     chosen = [0] * len(groups)
@@ -103,7 +107,7 @@ def _fitting(scene: Scene, groups: Sequence[Group], budget: int, limit: int) -> 
             room = min(left, rooms[at])
             for item in group.items[chosen[at] :]:
                 price = cost(_line(scene, item, limit))
-                if price > room:
+                if price > room or sum(chosen) == most:
                     break
                 room, left = room - price, left - price
                 chosen[at] += 1

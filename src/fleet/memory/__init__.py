@@ -312,7 +312,7 @@ class Memory:
         item = next((one for one in items if one["id"] == own), None) or gone
         how = CHANGED if "target" in body else ADDED
         if item is None and how == ADDED:
-            how, item = MERGED, twin_of(items, kind, body)
+            how, item = MERGED, twin_of(items, kind, record.body)  # as it is stored: masked
         return Change(how, kind, item, record, tuple(left), _live(now.state, kind), unsaved)
 
 

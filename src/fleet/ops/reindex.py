@@ -35,6 +35,7 @@ def reindex(fleet: "Fleet") -> int:
         limits(fresh.store, fresh.cache, channel, config.limits.turns_per_thread)
     for agent in config.agents:
         fresh.runs.attempts(agent)
+        fresh.memory.state(agent)
     return len(_files(folder))
 
 
