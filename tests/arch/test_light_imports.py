@@ -25,6 +25,7 @@ WORDS = {
     "emit": ["emit", "pricing-change", "competitor=a", "newPrice=b"],
     "emit with a claim": ["emit", "contact-made", "email=a@b.example", "method=mail"],
     "claim": ["claim", "lead:a"],
+    "lesson": ["lesson", "add", "short subject lines win"],
 }
 
 
@@ -55,8 +56,9 @@ def test_a_write_loads_click_and_fleet_only(
         monkeypatch.setenv("FLEET_RUN_ID", run)
         monkeypatch.setenv("FLEET_RUN_TOKEN", token)
     loaded(["post", "strategy", "warm"], tmp_path / "modules")
+    who = ["--as", "outreach"] if (name, caller) == ("lesson", "person") else []
     for _ in range(2):
-        modules = loaded(WORDS[name], tmp_path / "modules")
+        modules = loaded([*who, *WORDS[name]], tmp_path / "modules")
 
     foreign = roots(modules) - set(sys.stdlib_module_names) - {"__main__"}
 
