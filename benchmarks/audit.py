@@ -32,7 +32,7 @@ def rows(folder: Path) -> Iterator[Row]:
         "find, a rare text of long ago": ["find", f"number {years.EVENTS // 3}"],
         "find, by author and type": ["find", "pricing", "--agent", "competitor-watch"],
         "events --where, nothing": ["events", "--where", "competitor=nobody"],
-        "seen, by every run of a year": ["seen", run.shown[0]],
+        "seen, by every run of a year": ["seen", next(ref for ref in run.shown if "#" in ref)],
         "explain, the newest run": ["explain", run.id],
         "explain, a run of half a year ago": ["explain", old],
         "timeline --since 3h": ["timeline", "--since", "3h"],

@@ -30,7 +30,9 @@ def test_a_released_key_is_free_and_its_token_grows(home: Path, fleet: Fleet, sh
     shaped("released", fleet("--as", "outreach", "release", KEY, "--json").stdout)
     second = fleet("--as", "reply-handler", "claim", KEY)
     history = shaped("claim-history", fleet("claims", "--history", KEY, "--json").stdout)
+    before = fleet("claims", "--history", KEY, "--until", "2020-01-01", "--json")
 
+    assert (before.returncode, before.stdout) == (0, "")
     assert int(second.stdout) > int(first.stdout)
     assert [line["op"] for line in history] == ["taken", "released", "taken"]
 

@@ -145,6 +145,7 @@ USES: list[Call] = [
     call("pause", "outreach"),
     call("read", "strategy"),
     call("events"),
+    call("find", "y"),
     call("claims"),
     call("status"),
     call("context", "outreach"),

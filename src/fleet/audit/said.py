@@ -63,12 +63,17 @@ def said(record: Record) -> Said:
     """What `record` says; of a body in another shape as much as is there."""
     kind, body = record.stream.partition("/")[0], record.body
     shape = SHAPES[kind]
-    author = next((str(body[name]) for name in shape.author if body.get(name)), "")
     word = body.get("type") if kind == "events" else body.get("op")
     text = " ".join(leaf for name in shape.texts for leaf in _leaves(body.get(name)))
     run = body.get("run")
     wrote = isinstance(run, str) and kind not in NOBODYS and _by_run(kind, str(word))
-    return Said(author, str(word or body.get("op")), text, str(run) if wrote else "")
+    return Said(author_of(record), str(word or body.get("op")), text, str(run) if wrote else "")
+
+
+def author_of(record: Record) -> str:
+    """Whose record it is, "" when it does not say."""
+    shape = SHAPES[record.stream.partition("/")[0]]
+    return next((str(record.body[name]) for name in shape.author if record.body.get(name)), "")
 
 
 def _by_run(kind: str, word: str) -> bool:

@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.audit.said import said, streams
+from fleet.audit.said import author_of, streams
 from fleet.logs import between, place_before, record_at
 from fleet.records import Record, wall_of
 
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
 FLEETS_OWN = ("agent:", "run:", "cap:")  # claims that stand for a run, which has lines of its own
-HOURS = (3, 24, 8 * 24, 64 * 24, 512 * 24)  # looked back for the newest, one after another
-ENOUGH = 20_000  # records looked at, after which it looks no further back
+HOURS = (
+    3,
+    24,
+    4 * 24,
+    24 * 24,
+    144 * 24,
+    864 * 24,
+)  # looked back for the newest, one after another
+ENOUGH = 8_000  # records looked at, after which it looks no further back
 TICK = 0.001  # seconds; instants have milliseconds
 
 
@@ -152,7 +159,7 @@ def _concerns(record: Record, agent: str | None) -> bool:
     name, body = record.stream.partition("/")[2], record.body
     told = body.get("tell")
     return (
-        agent in {said(record).author, body.get("to_agent"), body.get("author"), name}
+        agent in {author_of(record), body.get("to_agent"), body.get("author"), name}
         or ("+" in name and agent in name.split("+"))
         or (isinstance(told, list) and agent in told)
     )

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.grammar import DURATION, LIMIT, command
+from fleet.cli.grammar import DURATION, LIMIT, command, moment
 from fleet.cli.inputs import argument
 from fleet.cli.output import Item, local, say_items, say_json, say_objects, say_written, table
 from fleet.cli.session import Session, pass_session
@@ -110,11 +110,20 @@ def release_command(session: Session, *, key: str, completed: bool, as_json: boo
 @command("claims", examples=["fleet claims", "fleet claims --history lead:sarah@acme.com"])
 @click.argument("prefix", required=False, default="")
 @click.option("--history", metavar="KEY", help="Who held this key, and when.")
+@click.option("--since", metavar="WHEN", help="With --history: 3h, 03:00, a date or an instant.")
+@click.option("--until", metavar="WHEN", help="As --since.")
 @click.option("--limit", type=LIMIT, help="At most so many.")
 @AS_JSON
 @pass_session
 def claims_command(
-    session: Session, *, prefix: str, history: str | None, limit: int | None, as_json: bool
+    session: Session,
+    *,
+    prefix: str,
+    history: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Live claims, or those whose key begins with PREFIX."""
     claims = session.fleet.claims
@@ -123,6 +132,8 @@ def claims_command(
         records = claims.history(argument(history))
         if not records:
             raise claims.never_claimed(history)
+        first, last = moment(session, since, "--since"), moment(session, until, "--until")
+        records = [record for record in records if _in_time(record, first, last)]
         _say_history(session, records[-limit:] if limit else records, as_json=as_json)
         return
     live = claims.live(argument(prefix))[:limit]
@@ -134,6 +145,11 @@ def claims_command(
     lines = table(rows) if rows else []
     items = [Item(line, claim.note) for line, claim in zip(lines, live, strict=True)]
     say_items(session, items)
+
+
+def _in_time(record: "Record", first: float | None, last: float | None) -> bool:
+    at = wall_of(record.at)
+    return (first is None or at >= first) and (last is None or at <= last)
 
 
 def _one_key(words: tuple[str, ...]) -> str:
