@@ -14,6 +14,7 @@ ADDRESSED = "events/addressed"
 BROADCAST = "events/broadcast"
 RETRACTIONS = "retractions"  # the lane of corrections, in the log of that name
 TRAIL = 16  # earlier places kept for a log that is replaced later
+MANY, FEW = 200, 2  # more lanes than that keep only so many earlier places
 _TRIES = 100  # compare-and-set rounds; each lost one means that another writer won it
 
 
@@ -136,9 +137,17 @@ def _lanes(body: Body | None) -> dict[str, list[Place]]:
 
 
 def _encoded(body: Body | None, lanes: Mapping[str, list[Place]]) -> Body:
-    """The document: keys that this version does not know are kept."""
+    """The document: keys that this version does not know are kept.
+
+    Who talks with hundreds has as many lanes, each with fewer earlier places, so that all fit.
+    """
+    most = TRAIL if len(lanes) <= MANY else FEW
     said = {
-        lane: {"seq": now.seq, "crc": now.crc, "trail": [[old.seq, old.crc] for old in earlier]}
+        lane: {
+            "seq": now.seq,
+            "crc": now.crc,
+            "trail": [[old.seq, old.crc] for old in earlier[:most]],
+        }
         for lane, (now, *earlier) in lanes.items()
     }
     return (body or {}) | {"lanes": said}

@@ -141,3 +141,15 @@ def test_every_agent_with_a_cursor_is_listed() -> None:
         "events",
         "channels/x",
     ]
+
+
+def test_a_thousand_channels_of_two_fit() -> None:
+    """Who talks with a thousand agents has a place in each of these lanes, and earlier ones."""
+    cursors = Cursors(RamStore())
+    lanes = [channel_lane(f"agent-with-a-long-name-{n}+orchestrator") for n in range(1000)]
+
+    for seq in range(1, 30):
+        cursors.advance("orchestrator", dict.fromkeys(lanes, Place(seq * 1000, "5e1f09ab")))
+
+    assert cursors.get("orchestrator") == dict.fromkeys(lanes, Place(29_000, "5e1f09ab"))
+    assert len(cursors.trail("orchestrator", lanes[0])) == 3
