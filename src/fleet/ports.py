@@ -68,8 +68,11 @@ class Store(Protocol):
         """
         ...
 
-    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
-        """Names of streams that begin with `prefix`, sorted, above `after`, at most `limit`."""
+    def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
+        """Names of streams that begin with `prefix`, sorted, above `after`, at most `limit`.
+
+        With `having` only those that hold this text; then the others cost nothing but their names.
+        """
         ...
 
     def trim(self, stream: str, below: int) -> int:

@@ -75,9 +75,9 @@ class Staged:
         """As the store's."""
         return self._store.wait(places, timeout)
 
-    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+    def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
         """As the store's."""
-        return self._store.streams(prefix, after, limit)
+        return self._store.streams(prefix, after, limit, having=having)
 
     def trim(self, stream: str, below: int) -> int:
         """As the store's."""

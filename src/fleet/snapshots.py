@@ -96,13 +96,13 @@ class Snapshot:
         """The number that the log is pinned at."""
         return self._pin(stream)
 
-    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+    def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
         """See `Store.streams`; every log that is listed is pinned."""
         if not self._past and not any(prefix.startswith(listed) for listed in self._listed):
             self._list(prefix)
         pins = self._pins.items()
         names = (name for name, place in pins if place.seq and name.startswith(prefix))
-        return sorted(name for name in names if name > after)[:limit]
+        return sorted(name for name in names if name > after and having in name)[:limit]
 
     def _list(self, prefix: str) -> None:
         last = ""

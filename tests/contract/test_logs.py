@@ -333,6 +333,8 @@ def test_logs_are_listed_by_prefix_and_page(store: Store) -> None:
     assert store.streams("channels/", "channels/a", 1) == ["channels/b"]
     assert store.streams("", "channels/b", 9) == ["channels/c", "events"]
     assert store.streams("ch", "", 9) == ["channels/a", "channels/b", "channels/c"]
+    assert store.streams("ch", "", 9, having="s/b") == ["channels/b"]
+    assert store.streams("", "channels/b", 9, having="channels/b") == []
 
 
 # Guards ---------------------------------------------------------------------------------------

@@ -176,12 +176,11 @@ class RamStore:
     def _head(self, stream: str) -> int:
         return self._logs[stream].head if stream in self._logs else 0
 
-    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+    def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
         """See `Store.streams`."""
         with self._changed:
-            return _page((name for name, log in self._logs.items() if log.head), prefix, after)[
-                :limit
-            ]
+            there = (name for name, log in self._logs.items() if log.head and having in name)
+            return _page(there, prefix, after)[:limit]
 
     def trim(self, stream: str, below: int) -> int:
         """See `Store.trim`; here a segment is one record, and the newest one stays."""

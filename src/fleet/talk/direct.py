@@ -46,13 +46,14 @@ def channel_of_two(pair: tuple[str, str]) -> Channel:
 
 def directs_of(store: Store, *names: str) -> list[str]:
     """The channels of two with one of `names` in which something was said, sorted."""
-    return [name for name in directs(store) if not set(names).isdisjoint(pair_of(name) or ())]
+    found = {channel for name in names for channel in directs(store, name)}
+    return sorted(one for one in found if not set(names).isdisjoint(pair_of(one) or ()))
 
 
-def directs(store: Store) -> Iterator[str]:
-    """The name of every channel of two in which something was said, sorted; one listing."""
+def directs(store: Store, having: str = "") -> Iterator[str]:
+    """The name of every channel of two with records, sorted; with `having` in it. One listing."""
     after = ""
-    while page := store.streams(stream_of(""), after, _PAGE):
+    while page := store.streams(stream_of(""), after, _PAGE, having=having or BETWEEN):
         names = (stream.removeprefix(stream_of("")) for stream in page)
         yield from (name for name in names if pair_of(name))
         if len(page) < _PAGE:

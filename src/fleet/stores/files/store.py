@@ -115,15 +115,15 @@ class FilesStore:
         sizes[stream] = size
         return reading.head(self._layout, stream) > seq
 
-    def streams(self, prefix: str, after: str, limit: int) -> list[str]:
+    def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
         """See `Store.streams`."""
+
+        def wanted(name: str) -> bool:
+            return name.startswith(prefix) and name > after and having in name
+
         with disk.explained("listing logs"):
-            found = [
-                name
-                for kind, folder in self._layout.kinds(prefix)
-                for name in _logs_in(kind, folder)
-                if name.startswith(prefix) and name > after
-            ]
+            kinds = self._layout.kinds(prefix)
+            found = [name for kind, folder in kinds for name in _logs_in(kind, folder, wanted)]
         return sorted(found)[:limit]
 
     def trim(self, stream: str, below: int) -> int:
@@ -181,11 +181,13 @@ def require_format(state: "Path") -> None:
         Layout(os.path.abspath(os.fspath(state))).check()
 
 
-def _logs_in(kind: str, folder: str) -> list[str]:
-    """Names of the logs in the folder of `kind`: itself, and those below it."""
-    found = [kind] if segments.list_firsts(folder) else []
+def _logs_in(kind: str, folder: str, wanted: Callable[[str], bool]) -> list[str]:
+    """Names of the wanted logs in the folder of `kind`: itself, and those below it."""
+    found = [kind] if wanted(kind) and segments.list_firsts(folder) else []
     for entry in subfolders(folder):
         rest = names.decode(entry)
-        if rest is not None and segments.list_firsts(f"{folder}/{entry}"):
+        if rest is None or not wanted(f"{kind}/{rest}"):
+            continue
+        if segments.list_firsts(f"{folder}/{entry}"):
             found.append(f"{kind}/{rest}")
     return found
