@@ -122,6 +122,19 @@ def test_a_home_that_moved(history: History, tmp_path: Path) -> None:
     assert dict(replay(history.fleet, run).files) == history.told[run.id]
 
 
+def test_masked_prompts_come_back_masked(history: History) -> None:
+    """A secret in a template, and one that stands beside what an event says, are told masked."""
+    key = "sk-ant-api03-" + "Ab3" * 20
+    history.edit("prompts/outreach.md.j2", "Do the work", f"Use {key}, password: {{{{ now }}}}Xq9!")
+    run = a_past(history)
+    assert key.encode() not in history.told[run.id]["prompt.md"]
+
+    found = replay(history.fleet, run)
+
+    assert found.changed == ()
+    assert dict(found.files) == history.told[run.id]
+
+
 def test_a_trimmed_log_is_why(history: History) -> None:
     """Where what was shown is gone the bytes differ, and the log that was trimmed is named."""
     run = a_past(history)

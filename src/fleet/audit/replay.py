@@ -14,6 +14,7 @@ from fleet.config.portable import from_json
 from fleet.context import Context, Made, RenderFailed, build_from, made_of
 from fleet.errors import EndedBadly, Unknown
 from fleet.logs import record_at
+from fleet.masking import mask
 from fleet.ports import Store, first_kept
 from fleet.records import Instant, Place
 from fleet.runs import Run
@@ -66,7 +67,8 @@ def replay(fleet: Fleet, run: Run) -> Replayed:
     except (RenderFailed, Unknown) as fault:
         why = "; ".join([str(fault), *_reasons(fleet.store, made)])
         raise EndedBadly(f"the prompt of {run.ref} cannot be built again: {why}") from fault
-    files = dict(zip(TOLD, (context.context_md.encode(), context.prompt_md.encode()), strict=True))
+    texts = (context.context_md, context.prompt_md)
+    files = {name: mask(text).encode() for name, text in zip(TOLD, texts, strict=True)}
     changed = [name for name in TOLD if sha256(files[name]).hexdigest() != made.files.get(name)]
     there = hashes(fleet.runs.folder(run.id), TOLD)
     return Replayed(
