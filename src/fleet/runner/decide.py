@@ -1,6 +1,6 @@
 """What to do about the due slots of one agent: a pure function, no clock, no store, no process."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -99,3 +99,11 @@ def _newest(slot: Slot, situation: Situation, *, caught_up: bool) -> Decision:
     if cap is not None and situation.runs_today >= cap:
         return Decision(slot, "daily_runs", f"{situation.runs_today} of {cap} runs today")
     return Decision(slot, START, caught_up=caught_up)
+
+
+def summed(agent: str, refused: Sequence[Decision]) -> Iterator[str]:
+    """One line for each reason, however many slots share it."""
+    for result in dict.fromkeys(decision.result for decision in refused):
+        some = [decision for decision in refused if decision.result == result]
+        count = f" {len(some)} slots" if len(some) > 1 else ""
+        yield f"{agent} not started{count} ({result}): {some[-1].detail}"

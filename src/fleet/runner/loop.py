@@ -9,7 +9,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.places import NEXT_DUE
 from fleet.records import new_id
 from fleet.runner import launch, lead, settle
-from fleet.runner.decide import START, Decision, Situation, Slot, decide
+from fleet.runner.decide import START, Decision, Situation, Slot, decide, summed
 from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
@@ -245,7 +245,7 @@ class Runner:
         slots.settle(agent.id, refused)
         if any(decision.result == "low_disk" for decision in refused):
             self._tell_low_disk(refused[-1].detail)
-        for line in _summed(agent.id, refused):
+        for line in summed(agent.id, refused):
             self._echo(line)
         start = [(agent, decision) for decision in decisions if decision.result == START]
         if start:
@@ -394,11 +394,3 @@ class Runner:
         if line != self._said:
             self._echo(line)
         self._said = line
-
-
-def _summed(agent: str, refused: Sequence[Decision]) -> Iterator[str]:
-    """One line for each reason, however many slots share it."""
-    for result in dict.fromkeys(decision.result for decision in refused):
-        some = [decision for decision in refused if decision.result == result]
-        count = f" {len(some)} slots" if len(some) > 1 else ""
-        yield f"{agent} not started{count} ({result}): {some[-1].detail}"
