@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from fleet.masking import mask
+
 NAME = "reads.jsonl"
 MOST = 1 << 20  # bytes of the file; what is read after them is not noted
 LINE = 200  # references in one line
@@ -38,7 +40,7 @@ class Read(NamedTuple):
 def note(folder: Path, read: Read) -> None:
     """Add one line to the notes in the run folder `folder`, where there is one and room."""
     refs = list(dict.fromkeys(read.refs))
-    said: dict[str, object] = {"at": read.at, "command": read.command[:COMMAND]}
+    said: dict[str, object] = {"at": read.at, "command": mask(read.command)[:COMMAND]}
     said["refs"] = refs[:LINE]
     if len(refs) > LINE:
         said["left_out"] = len(refs) - LINE
