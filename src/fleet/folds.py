@@ -104,6 +104,18 @@ class Values:
             self._kept.clear()
         self._kept[key] = _Kept(version, first, value, unsaved)
 
+    def make_last(self, store: Store, stream: str) -> None:
+        """Let every value in memory of a fold of `stream` outlast the records it stands on.
+
+        Raises:
+            Unavailable: it could not be written.
+        """
+        begin = f"fold/{stream}/"
+        for key, kept in self._kept.items():
+            if key.startswith(begin):
+                data = _packed(kept.version, kept.first, kept.value)
+                store.make_last(stream, key.removeprefix(begin), data)
+
 
 def fold(  # noqa: PLR0917 - a log, then what is made of it
     store: Store,
@@ -129,7 +141,8 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
         since: asked when there is no cached value: the number up to which records no longer
             matter, so that a long log costs no more than its end. None: all of them do.
 
-    A trimmed log is folded from its first kept record, a replaced one from the start.
+    A trimmed log is folded on from the value that was made to last when it was trimmed (without
+    one, as after a change of `version`, from its first kept record), a replaced one from the start.
 
     Raises:
         Unsettled: the log could not be synced before its value was saved.
@@ -143,6 +156,8 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     saved, batch = _held(store, cache, stream, (kept,) if kept else values)
     if saved is None:
         begin = Folded(initial(), max(first - 1, since() if since else 0), "")
+        if first > 1:
+            begin = _begin(store, cache, stream, name, version, fresh=begin)
         batch = read_kept(store, stream, begin.seq, _CHUNK)
     else:
         begin = _steppable(saved, batch) if kept else saved
@@ -150,8 +165,7 @@ def fold(  # noqa: PLR0917 - a log, then what is made of it
     unsaved = behind + moved
     if (moved and saved is None) or unsaved >= SAVE_EVERY:
         store.sync(stream)
-        said = {"version": version, "first": first, "seq": folded.seq, "crc": folded.crc}
-        data = json.dumps(said | {"state": folded.state}).encode()
+        data = _packed(version, first, folded)
         cache.save(key, data)
         if (folded.seq - unsaved) // STEP < folded.seq // STEP:
             cache.save(_step_of(key, folded.seq), data)
@@ -190,6 +204,23 @@ def _held(
     return None, Batch((), 0)
 
 
+def _packed(version: str, first: int, value: Folded[Any]) -> bytes:
+    said = {"version": version, "first": first, "seq": value.seq, "crc": value.crc}
+    return json.dumps(said | {"state": value.state}).encode()
+
+
+def _begin(
+    store: Store, cache: Cache, stream: str, name: str, version: str, *, fresh: Folded[S]
+) -> Folded[S]:
+    """Where a value begins that is not cached: behind what trimming left of it, else at `fresh`."""
+    value: Folded[S] | None = _saved(store.lasting(stream, name), version, None)
+    if value is None:
+        return fresh
+    if isinstance(cache, Values) and cache.strict and value.seq > store.head(stream):
+        raise Ahead
+    return value if value.seq > fresh.seq and holds(store, stream, value.place) else fresh
+
+
 def _steppable(kept: Folded[S], batch: Batch) -> Folded[S]:
     """A value that may be stepped on: others hold the one in memory."""
     if not batch.records or batch.records[-1].seq <= kept.seq:
@@ -222,16 +253,16 @@ def damaged(store: Store, cache: Cache, stream: str) -> int:
             seq, crc = batch.records[-1].seq, batch.records[-1].crc
     if upto - known["upto"] >= (SAVE_EVERY if cached else 1):
         store.sync(stream)
-        saved = {"version": "1", "first": first, "seq": seq, "crc": crc}
-        cache.save(key, json.dumps(saved | {"state": {"upto": upto, "lines": lines}}).encode())
+        value = Folded({"upto": upto, "lines": lines}, seq, crc)
+        cache.save(key, _packed("1", first, value))
     return lines
 
 
-def _saved(data: bytes | None, version: str, first: int) -> Folded[S] | None:
-    """The cached value when it is whole, of this version, and of a log that begins at `first`."""
+def _saved(data: bytes | None, version: str, first: int | None) -> Folded[S] | None:
+    """The saved value when it is whole, of this version, and of a log that begins at `first`."""
     try:
         saved = json.loads(data or b"null")
-        if saved["version"] != version or saved["first"] != first:
+        if saved["version"] != version or first not in {None, saved["first"]}:
             return None
         return Folded(saved["state"], int(saved["seq"]), str(saved["crc"]))
     except (ValueError, TypeError, KeyError):

@@ -1,4 +1,4 @@
-"""The two ports: a store of logs and documents, and a cache of derived files.
+"""The ports: a store of logs and documents, a cache of derived files, and what trimming needs.
 
 A *log* is an append-only stream of records with gapless, commit-ordered numbers. A *document* is
 one JSON object with a version. Nothing here knows an engine; `fleet.stores` has one module or
@@ -6,7 +6,7 @@ package for each, and `tests/contract` runs one suite over all of them.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fleet.errors import Finding, Trimmed
 from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
@@ -83,6 +83,18 @@ class Store(Protocol):
         """
         ...
 
+    def make_last(self, stream: str, name: str, data: bytes) -> None:
+        """Keep `data`, the value of the fold `name` of a log, durable: its records are to go.
+
+        Raises:
+            Unavailable: it could not be written.
+        """
+        ...
+
+    def lasting(self, stream: str, name: str) -> bytes | None:
+        """What `make_last` kept; None when there is nothing, or nothing whole."""
+        ...
+
     def append_gap(self, stream: str, above: int) -> Record | None:
         """Continue a restored log above number `above`, so that no number is given twice.
 
@@ -130,6 +142,38 @@ class Cache(Protocol):
 
     def save(self, name: str, data: bytes) -> None:
         """Replace `name` by temporary file, hash and rename. Never raises for a full disk."""
+        ...
+
+
+class Segment(NamedTuple):
+    """A part of a log that is trimmed as a whole.
+
+    Attributes:
+        first: the number that it begins with.
+        size: its bytes on the disk.
+        archived: whether it was trimmed.
+        packed: whether it is compressed, as only an archived one may be.
+    """
+
+    first: int
+    size: int
+    archived: bool
+    packed: bool = False
+
+
+class Shelf(Protocol):
+    """A store whose logs are made of segments, as care of them needs it."""
+
+    def segments(self, stream: str) -> list[Segment]:
+        """The segments of a log, archived and live, oldest first."""
+        ...
+
+    def pack(self, stream: str, first: int) -> int:
+        """Compress an archived segment; the bytes that are free now, perhaps none.
+
+        Raises:
+            Unavailable: it could not be written or read back; the segment is as it was.
+        """
         ...
 
 

@@ -83,6 +83,14 @@ class Staged:
         """As the store's."""
         return self._store.trim(stream, below)
 
+    def make_last(self, stream: str, name: str, data: bytes) -> None:
+        """As the store's."""
+        self._store.make_last(stream, name, data)
+
+    def lasting(self, stream: str, name: str) -> bytes | None:
+        """As the store's."""
+        return self._store.lasting(stream, name)
+
     def append_gap(self, stream: str, above: int) -> Record | None:
         """As the store's."""
         return self._store.append_gap(stream, above)

@@ -112,6 +112,10 @@ class Snapshot:
             last = page[-1]
         self._listed.add(prefix)
 
+    def lasting(self, stream: str, name: str) -> bytes | None:
+        """See `Store.lasting`; who goes on from it looks whether the log reaches so far."""
+        return self._store.lasting(stream, name)
+
     def get(self, key: str) -> tuple[Body | None, int]:
         """The document that was given; (None, 0) for every other."""
         body = self._documents.get(key)
@@ -168,6 +172,11 @@ class Snapshot:
     def trim(self, stream: str, below: int) -> NoReturn:
         """Raises `NotAllowed`."""
         raise _refused(f"trim {stream} below {below}")
+
+    def make_last(self, stream: str, name: str, data: bytes) -> NoReturn:
+        """Raises `NotAllowed`."""
+        del data
+        raise _refused(f"keep {name} of {stream}")
 
     def wait(self, places: dict[str, int], timeout: float) -> NoReturn:
         """Raises `NotAllowed`: nothing will ever come."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
 FIRES = "fires"  # the log in which the runner says what became of each slot
 FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
+LOW_DISK_FIX = "free disk space (fleet trim says what could go), or lower limits.min_free"
 STREAMS = 1000  # logs that are looked at
 ALERTS = 20  # newest alerts that are shown
 RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fleet.identity import Author
     from fleet.memory import Memory
     from fleet.metrics import Metrics
-    from fleet.ports import Cache, Store
+    from fleet.ports import Cache, Shelf, Store
     from fleet.records import Guard
     from fleet.retractions import Retractions
     from fleet.runs import Runs
@@ -99,6 +99,11 @@ class Fleet:
         from fleet.stores.files import FilesStore
 
         return FilesStore(self.places.state, secrets=secret_values(self.env))
+
+    @property
+    def shelf(self) -> "Shelf":
+        """The store's segments, for whoever trims them."""
+        return self._files
 
     @cached_property
     def author(self) -> "Author":
@@ -273,6 +278,10 @@ class Fleet:
         other = Fleet(self.root, env=self.env, as_agent=None, strict=False)
         other.__dict__ |= {"store": store, "cache": values, "config": config}
         return other
+
+    def remembering(self) -> "Fleet":
+        """The same home; what it computes from logs is in `values` then."""
+        return self._over(self.store, self.values, self.config)
 
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""

@@ -188,6 +188,7 @@ def test_every_reading_command_is_compared() -> None:
         "resume",
         "halt",
         "skip",
+        "trim",
         "retract",
     }
     of_the_machine = {"doctor", "migrate", "version", "reindex"}

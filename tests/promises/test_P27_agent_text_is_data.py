@@ -74,7 +74,7 @@ READS: list[list[str]] = [
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
     "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
-    "agent", "channel", "backup", "restore", "migrate",
+    "agent", "channel", "trim", "backup", "restore", "migrate",
     "lesson", "goal", "research", "strength", "weakness",
 }  # fmt: skip
 

@@ -50,13 +50,27 @@ def latest(
 
     Fewer where over `SPARE` of the newest ones of a type were retracted.
     """
-    folded = fold(store, cache, STREAM, "latest", "2", lambda: _Newest(types={}), _keep_newest)
-    found: list[Record] = []
+    kept, found = _newest(store, cache), list[Record]()
     for name in dict.fromkeys(types):
-        rows = [row for row in folded.state["types"].get(name, []) if row[0] not in without]
+        rows = [row for row in kept.get(name, []) if row[0] not in without]
         records = (_restored(store, row) for row in rows[-NEWEST:])
         found += [record for record in records if record]
     return sorted(found, key=lambda record: record.seq)
+
+
+def _newest(store: Store, cache: Cache) -> dict[str, list[list[object]]]:
+    step = _keep_newest
+    return fold(store, cache, STREAM, "latest", "2", _none, step).state["types"]
+
+
+def _none() -> _Newest:
+    return _Newest(types={})
+
+
+def too_long(store: Store, cache: Cache) -> list[int]:
+    """Numbers of the newest events of a type whose payload is too long for the fold to hold."""
+    newest = (row for rows in _newest(store, cache).values() for row in rows[-NEWEST:])
+    return [int(str(row[0])) for row in newest if not isinstance(row[-1], dict)]
 
 
 def count_since(

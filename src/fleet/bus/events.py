@@ -21,6 +21,7 @@ class Pending(NamedTuple):
         alone: `shown` is one event that failed too often to share a prompt.
         scanned: by lane, how far its log was looked through.
         left_out: by lane, the number of the first event that waits and is not in `shown`.
+        trimmed: how many events were trimmed before the agent saw them.
     """
 
     shown: tuple[Record, ...]
@@ -29,6 +30,7 @@ class Pending(NamedTuple):
     alone: bool
     scanned: dict[str, Place]
     left_out: dict[str, int]
+    trimmed: int = 0
 
 
 def event_json(record: Record, retracted: str | None = None) -> Body:

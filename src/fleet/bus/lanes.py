@@ -12,6 +12,7 @@ from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.logs import place_at
 from fleet.ports import Store, read_kept
 from fleet.records import Place, Record
+from fleet.unseen import dropped
 
 ALONE_FROM = 2  # failed attempts of a lane's oldest event from which it is shown alone
 _CHUNK = 500  # records held in memory at once
@@ -121,7 +122,9 @@ def pending(
     else:
         addressed = scans[ADDRESSED].records[:limit]
         shown = (*addressed, *scans[BROADCAST].records[: limit - len(addressed)])
-    return _summed(scans, shown, attempts, alone=bool(suspects))
+    upto = scans[ADDRESSED].upto.seq
+    trimmed = dropped(store, STREAM, agent, start[ADDRESSED].seq, upto)
+    return _summed(scans, shown, attempts, alone=bool(suspects))._replace(trimmed=trimmed)
 
 
 def _summed(

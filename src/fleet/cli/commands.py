@@ -77,6 +77,7 @@ COMMANDS = {
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
     "verify": Entry("care", CARE, "Read everything and name each damaged record"),
     "reindex": Entry("care", CARE, "Drop every cache and compute it again"),
+    "trim": Entry("trim", CARE, "Sizes of the logs; move old records to the archive, packed"),
     "backup": Entry("copies", CARE, "The whole home in one file, while everything runs"),
     "restore": Entry("copies", CARE, "Unpack a backup into a new folder"),
     "migrate": Entry("copies", CARE, "Bring the state of an older version to this one's format"),
@@ -101,7 +102,7 @@ LATER = {
         (
             "alerts", "capability", "dash", "deadletters", "forecast", "graph",
             "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "query",
-            "recap", "trim",
+            "recap",
         ),
         "",
     ),

@@ -1,10 +1,7 @@
 """Copies of a home from the command line: backup, restore, and migrate, which makes one first."""
 
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +9,14 @@ import click
 
 from fleet.cli.grammar import command
 from fleet.cli.home import say_findings
-from fleet.cli.output import say, say_done, say_error
+from fleet.cli.output import bar, say, say_done, say_error
 from fleet.cli.session import Session, pass_session
 from fleet.errors import BadHome, EndedBadly, Usage
 from fleet.units import counted, format_size
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fleet.errors import Finding
 
 
@@ -35,7 +34,7 @@ def backup_command(session: Session, *, file: str, without_work: bool) -> None:
 
     fleet = session.fleet
     target = _file(file)
-    with fleet.maintained(shared=True), _bar("backup") as progress:
+    with fleet.maintained(shared=True), bar("backup") as progress:
         made = backup(
             fleet.places,
             target,
@@ -64,7 +63,7 @@ def restore_command(*, file: str, folder: str | None) -> None:
 
     source = _file(file)
     target = _file(folder) if folder else Path.cwd() / _name(source)
-    with _bar("restore") as progress:
+    with bar("restore") as progress:
         made = restore(source, target, progress)
     files = f"{counted(len(made.files), 'file')}, {format_size(made.size)}"
     say_done(f"restored {files} to {target}, as of {made.made} on {made.host}")
@@ -90,7 +89,7 @@ def migrate_command(session: Session, *, backup: str | None) -> None:
     from fleet.ops.migrate import migrate
     from fleet.places import FORMAT, Places
 
-    with _bar("backup") as progress:
+    with bar("backup") as progress:
         changed = migrate(
             Places(session.root),
             _file(backup) if backup is not None else None,
@@ -136,17 +135,3 @@ def _verified(root: Path) -> "Iterator[Finding]":
         yield from verify(fleet)
     except BadHome as fault:
         yield from fault.findings or [Finding("error", "", 0, fault.what, fault.fix)]
-
-
-@contextmanager
-def _bar(label: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error while it goes on; nothing where that is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    with click.progressbar(length=1000, label=label, file=sys.stderr, show_pos=False) as bar:
-
-        def move(done: int, total: int) -> None:
-            bar.update(1000 * done // max(1, total) - bar.pos)
-
-        yield move

@@ -4,7 +4,7 @@ What stands in the lines is the commands' business.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -98,6 +98,25 @@ def _done(line: str) -> Iterator[None]:
         raise Unprinted(
             f"{line}, but this could not be printed: {fault.strerror}", "do not repeat it"
         ) from None
+
+
+# Long work ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def bar(label: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error while it goes on; nothing where that is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _done, _total: None
+        return
+    from click import progressbar
+
+    with progressbar(length=1000, label=label, file=sys.stderr, show_pos=False) as shown:
+
+        def move(done: int, total: int) -> None:
+            shown.update(min(1000, 1000 * done // max(1, total)) - shown.pos)
+
+        yield move
 
 
 # Lists ------------------------------------------------------------------------------------------

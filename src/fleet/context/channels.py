@@ -79,7 +79,7 @@ def _around(
     marks = ""
     for one in told:
         marks += invisible(CHANNEL, one.channel.id)
-        if not one.digest.messages and not one.digest.not_shown:
+        if not any((one.digest.messages, one.digest.not_shown, one.digest.trimmed)):
             quiet.append(one.channel.id)
             continue
         inside.append(_head(scene, one, kept))
@@ -97,6 +97,8 @@ def _head(scene: Scene, one: Told, kept: frozenset[str]) -> str:
     unread, pinned = _left(one, kept)
     if unread:
         head += f", {unread} of them not shown: fleet read {one.channel.id} --unread"
+    if one.digest.trimmed:
+        head += f", {one.digest.trimmed} more were trimmed before you read them"
     if pinned:
         head += f", {pinned} pinned not shown: fleet read {one.channel.id}"
     return head

@@ -31,7 +31,7 @@ def build(scene: Scene, waiting: Waiting, budget: int) -> Built:
     """The section within `budget` tokens, with the oldest event if any fits."""
     pending = waiting.pending
     if not pending.shown:
-        return Built(NAME, "## Events for you\nNone wait.")
+        return Built(NAME, "\n".join(["## Events for you", "None wait.", *_trimmed(waiting)]))
     shown, limit = _fitting(scene, waiting, budget)
     lines = [_line(scene, waiting, record, limit) for record in shown]
     left = sum(pending.waiting.values()) + len(pending.shown) - len(shown)
@@ -74,7 +74,15 @@ def _around(scene: Scene, waiting: Waiting, lines: list[str], left: int) -> list
         *([note] if note else []),
         *([scene.fenced(HEADER, lines)] if lines else []),
         *([rest] if left else []),
+        *_trimmed(waiting),
     ]
+
+
+def _trimmed(waiting: Waiting) -> list[str]:
+    count = waiting.pending.trimmed
+    return (
+        [f"{count} more were trimmed before you saw them: an operator has them."] if count else []
+    )
 
 
 def _many(count: int) -> str:

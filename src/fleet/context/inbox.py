@@ -28,8 +28,10 @@ class Unread:
 def build(scene: Scene, unread: Unread, budget: int) -> Built:
     """The section within `budget` tokens: the newest messages that fit, oldest first."""
     waiting = sum(one.unread for one in unread.digests)
+    trimmed = sum(one.trimmed for one in unread.digests)
     if not waiting:
-        return Built(NAME, "")
+        text = f"## Inbox\n{_gone(trimmed)}" if trimmed else ""
+        return Built(NAME, text)
     messages = sorted(
         (message for one in unread.digests for message in one.messages if message.seq in one.new),
         key=lambda message: (message.at, message.seq),
@@ -38,7 +40,8 @@ def build(scene: Scene, unread: Unread, budget: int) -> Built:
     kept = _fitting(scene, lines, budget, waiting)
     if not kept:
         return Built(NAME, "", (), waiting)
-    text = "\n".join(_around(scene, lines[-kept:], waiting - kept))
+    around = _around(scene, lines[-kept:], waiting - kept)
+    text = "\n".join([*around, *([_gone(trimmed)] if trimmed else [])])
     items = tuple(_item(scene, message) for message in messages[-kept:])
     return Built(NAME, text, items, waiting - kept)
 
@@ -63,6 +66,10 @@ def _around(scene: Scene, lines: Sequence[str], left: int) -> list[str]:
         *([older] if left else []),
         ANSWER,
     ]
+
+
+def _gone(count: int) -> str:
+    return f"{count} more were trimmed before you read them: an operator has them."
 
 
 def _line(scene: Scene, message: Message) -> str:

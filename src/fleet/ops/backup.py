@@ -133,7 +133,7 @@ class _Room:
             said = f"{format_size(free)} are free, limits.min_free is {format_size(self._least)}"
             raise Unavailable(
                 f"a backup beside the home would fill its disk: {said}",
-                "name a file on another disk",
+                "name a file on another disk; fleet trim says what could go",
             )
 
 

@@ -15,28 +15,44 @@ def reindex(fleet: "Fleet") -> int:
         BadHome: the operator's files have errors; nothing was dropped, since the last good config
             is only known from its cache.
     """
-    from fleet.bus.counts import emitted_by
     from fleet.talk.direct import directs
-    from fleet.talk.limits import limits
 
     config = fleet.config
     folder = fleet.places.cache
     for path in _files(folder):
         path.unlink(missing_ok=True)
     fresh = fleet.reopened()
-    fresh.bus.latest(config.types)
-    fresh.bus.count_since("", 0.0)
-    emitted_by(fresh.store, fresh.cache, "")
-    fresh.claims.live()
+    compute(fresh, "events")
+    compute(fresh, "claims-log")
     for name in fresh.schemas.names():
         fresh.schemas.get(name)
     for channel in (*config.channels, *directs(fresh.store)):
-        fresh.talk.board(channel)
-        limits(fresh.store, fresh.cache, channel, config.limits.turns_per_thread)
+        compute(fresh, f"channels/{channel}")
     for agent in config.agents:
         fresh.runs.attempts(agent)
         fresh.memory.state(agent)
     return len(_files(folder))
+
+
+def compute(fleet: "Fleet", stream: str) -> None:
+    """Bring every value that is computed from a log to its end: events, a channel, the claims'.
+
+    Of other logs there is none that trimming would have to keep: they are never trimmed.
+    """
+    from fleet.bus.counts import emitted_by
+    from fleet.talk.limits import limits
+
+    if stream == "events":
+        fleet.bus.latest(fleet.config.types)
+        fleet.bus.count_since("", 0.0)
+        emitted_by(fleet.store, fleet.cache, "")
+        fleet.metrics.subjects()
+    elif stream == "claims-log":
+        fleet.claims.live()
+    elif stream.startswith("channels/"):
+        channel = stream.removeprefix("channels/")
+        fleet.talk.board(channel)
+        limits(fleet.store, fleet.cache, channel, fleet.config.limits.turns_per_thread)
 
 
 def _files(folder: "Path") -> "list[Path]":

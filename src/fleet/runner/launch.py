@@ -28,7 +28,7 @@ from fleet.runner.live import Live, is_over, launching, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runs import Run, Verdict
 from fleet.runs.folder import MADE, hashes
-from fleet.status import low_disk
+from fleet.status import LOW_DISK_FIX, low_disk
 from fleet.units import counted
 from fleet.wiring import Fleet
 
@@ -189,7 +189,7 @@ def run_by_hand(
             f"{agent_id} is halted {halted}", f"fleet resume {agent_id}", reason="halted"
         )
     if full := low_disk(fleet.config):
-        raise NotStarted(full, "free disk space, or lower limits.min_free", reason="low_disk")
+        raise NotStarted(full, LOW_DISK_FIX, reason="low_disk")
     if taken := lead.settle_in(fleet, take_over=take_over):
         on_line(taken)
     settle.reconcile(fleet)

@@ -30,7 +30,7 @@ from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.slots import Slots
 from fleet.runner.trigger import SlotTrigger
 from fleet.runner.warm import Warmer
-from fleet.status import low_disk, next_due
+from fleet.status import LOW_DISK_FIX, low_disk, next_due
 from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
 
@@ -260,7 +260,7 @@ class Runner:
             subject="fleet",
             what=f"the disk is nearly full: {how_low}",
             done="nothing starts until there is room",
-            fix="free disk space, or lower limits.min_free",
+            fix=LOW_DISK_FIX,
             key=f"low-disk/{today}",
         )
 

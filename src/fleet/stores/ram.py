@@ -70,6 +70,7 @@ class RamStore:
         self._clock = clock
         self._intake = Intake(secrets)
         self._logs: dict[str, _Log] = {}
+        self._lasting: dict[tuple[str, str], bytes] = {}
         self._documents: dict[str, bytes] = {}
         self._changed = Condition()
 
@@ -193,6 +194,14 @@ class RamStore:
                 log.first = log.seqs[cut]
             del log.seqs[:cut], log.lines[:cut]
             return log.first
+
+    def make_last(self, stream: str, name: str, data: bytes) -> None:
+        """See `Store.make_last`."""
+        self._lasting[stream, name] = data
+
+    def lasting(self, stream: str, name: str) -> bytes | None:
+        """See `Store.lasting`."""
+        return self._lasting.get((stream, name))
 
     def get(self, key: str) -> tuple[Body | None, int]:
         """See `Store.get`."""

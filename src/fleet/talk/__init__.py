@@ -301,7 +301,7 @@ class Talk:
             for channel in channels
             if self._store.head(stream_of(channel)) > places.get(channel, 0)
         )
-        return [one for one in found if one.unread]
+        return [one for one in found if one.unread or one.trimmed]
 
     # Rights and limits -----------------------------------------------------------------------
 

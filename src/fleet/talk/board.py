@@ -19,6 +19,7 @@ from fleet.talk.messages import (
     row_of,
     stream_of,
 )
+from fleet.unseen import TRIMMED
 
 
 class State(TypedDict):
@@ -102,7 +103,7 @@ def _step(state: State, record: Record, keep: int) -> None:
         _pin(state, record)
     elif operation == "unpin":
         _unpin(state, record.body.get("target"))
-    else:
+    elif operation != TRIMMED:
         state["unknown"] += 1
 
 

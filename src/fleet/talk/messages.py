@@ -62,6 +62,7 @@ class Digest(NamedTuple):
         unread: how many messages of others came after the agent's place.
         not_shown: how many of them are not in `messages`.
         upto: the place that the agent's lane passes to when its run succeeds.
+        trimmed: how many messages of others were trimmed before it read them.
     """
 
     channel: str
@@ -70,6 +71,7 @@ class Digest(NamedTuple):
     unread: int
     not_shown: int
     upto: Place
+    trimmed: int = 0
 
 
 class Row(TypedDict):

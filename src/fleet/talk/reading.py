@@ -12,6 +12,7 @@ from fleet.records import Record, Sieve, wall_of
 from fleet.retractions import Retractions
 from fleet.talk.board import Board, overlaid
 from fleet.talk.messages import Digest, Message, seq_in, stream_of
+from fleet.unseen import dropped
 
 _POSTS = Sieve({"op": frozenset({"post"})})
 _LATER = Sieve({"op": frozenset({"react", "pin", "unpin"})})
@@ -34,6 +35,7 @@ def digest(store: Store, board: Board, agent: str, after: int, limit: int) -> Di
         unread=count,
         not_shown=count - len(new),
         upto=board.place,
+        trimmed=dropped(store, stream_of(board.channel), agent, after, board.place.seq),
     )
 
 
@@ -46,6 +48,12 @@ def _older(store: Store, board: Board, agent: str, after: int) -> int:
     return sum(
         record.body.get("from_agent") != agent and record.seq not in counted for record in older
     )
+
+
+def unseen(store: Store, channel: str, agent: str, after: int, below: int) -> int:
+    """How many posts of others stand above number `after` and below number `below`."""
+    posts = between(store, stream_of(channel), after, below - 1, sieve=_POSTS)
+    return sum(post.body.get("from_agent") != agent for post in posts)
 
 
 def newest_posts(  # noqa: PLR0917 - a range of a log, and what of it is wanted

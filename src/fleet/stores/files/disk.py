@@ -158,6 +158,12 @@ def rename(old: str, new: str) -> None:
     os.rename(old, new)
 
 
+def discard(path: str) -> None:
+    """Remove a file of ours that was never finished, or whose bytes stand elsewhere, durable."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
 def read_all(path: str, limit: int) -> bytes:
     """The bytes of the file at `path`, at most `limit` + 1 of them: longer means too long."""
     fd = open_file(path, os.O_RDONLY)

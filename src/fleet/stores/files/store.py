@@ -11,6 +11,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
+from fleet.ports import Segment
 from fleet.records import Batch, Body, Draft, Guard, Instant, Record, Sieve
 from fleet.stores import names
 from fleet.stores.clock import system_clock
@@ -130,6 +131,33 @@ class FilesStore:
         """See `Store.trim`."""
         with disk.explained(f"trimming {stream}"):
             return self._logs.trim(stream, below)
+
+    def make_last(self, stream: str, name: str, data: bytes) -> None:
+        """See `Store.make_last`."""
+        from fleet.stores.files import lasting
+
+        with disk.explained(f"keeping what is computed from {stream}"):
+            lasting.save(self._layout, stream, name, data)
+
+    def lasting(self, stream: str, name: str) -> bytes | None:
+        """See `Store.lasting`."""
+        from fleet.stores.files import lasting
+
+        return lasting.load(self._layout, stream, name)
+
+    def segments(self, stream: str) -> list[Segment]:
+        """See `Shelf.segments`."""
+        from fleet.stores.files import archive
+
+        with disk.explained(f"looking at {stream}"):
+            return archive.list_segments(self._layout, stream)
+
+    def pack(self, stream: str, first: int) -> int:
+        """See `Shelf.pack`."""
+        from fleet.stores.files import archive
+
+        with disk.explained(f"packing what was trimmed of {stream}"):
+            return archive.pack(self._layout, stream, first)
 
     # Documents ---------------------------------------------------------------------------------
 

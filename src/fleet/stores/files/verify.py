@@ -5,12 +5,22 @@ What stands in quarantine was dealt with already: it is reported as a note.
 
 import json
 import os
+import zlib
 from collections.abc import Iterator
 
 from fleet.errors import Finding, FleetError
 from fleet.records import MAX_DOCUMENT
 from fleet.stores import codec, names
-from fleet.stores.files import disk, documents, marks, quarantine, reading, segments
+from fleet.stores.files import (
+    archive,
+    disk,
+    documents,
+    lasting,
+    marks,
+    quarantine,
+    reading,
+    segments,
+)
 from fleet.stores.files.layout import LOG_LOCK, Layout, subfolders
 from fleet.stores.files.locks import Lock
 
@@ -20,9 +30,9 @@ _MEND = "the lines around it are read; restore the line from a backup if it is n
 def verify(layout: Layout, *, timeout: float) -> Iterator[Finding]:
     """Findings about every log, archived segment, document and piece in quarantine."""
     for folder in log_folders(layout.root, skip=names.NOT_STORED):
-        yield from _log(layout, folder, live=True, timeout=timeout)
-    for folder in log_folders(layout.archive):
-        yield from _log(layout, folder, live=False, timeout=timeout)
+        yield from _log(layout, folder, timeout=timeout)
+    for folder in _folders(layout.archive):
+        yield from _archived(layout, folder)
     for folder in [layout.root, *(folder for _, folder in layout.kinds(""))]:
         for path, before in documents.files(folder):
             yield from _document(layout, path, before)
@@ -32,16 +42,52 @@ def verify(layout: Layout, *, timeout: float) -> Iterator[Finding]:
 
 def log_folders(root: str, *, skip: frozenset[str] = frozenset()) -> Iterator[str]:
     """Folders below `root` that hold segments: logs lie one or two levels deep."""
+    return (path for path in _folders(root, skip) if segments.list_firsts(path))
+
+
+def _folders(root: str, skip: frozenset[str] = frozenset()) -> Iterator[str]:
+    """Folders below `root` that may belong to a log, one or two levels deep."""
     for outer in subfolders(root):
-        if names.decode(outer) in skip:
-            continue
-        folder = f"{root}/{outer}"
-        for path in (folder, *(f"{folder}/{inner}" for inner in subfolders(folder))):
-            if segments.list_firsts(path):
-                yield path
+        if names.decode(outer) not in skip:
+            yield f"{root}/{outer}"
+            yield from (f"{root}/{outer}/{inner}" for inner in subfolders(f"{root}/{outer}"))
 
 
-def _log(layout: Layout, folder: str, *, live: bool, timeout: float) -> Iterator[Finding]:
+def _archived(layout: Layout, folder: str) -> Iterator[Finding]:
+    """What was trimmed: segments, packed or not, and the values that outlast them."""
+    check = _Numbers()
+    for one in archive.archived(folder):
+        path = archive.path_of(folder, one.first)
+        path = path if one.packed else path.removesuffix(".gz")
+        check.begin(layout.relative(path), one.first)
+        try:
+            if one.packed:
+                yield from check.lines(archive.lines(folder, one.first))
+            else:
+                yield from _whole(check, folder, one.first)
+        except (OSError, EOFError, zlib.error, FleetError) as fault:
+            yield Finding("error", check.file, 0, f"cannot be read ({fault})")
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(lasting.SUFFIX):
+            try:
+                lasting.read(f"{folder}/{name}")
+            except (OSError, ValueError, FleetError) as fault:
+                file = layout.relative(f"{folder}/{name}")
+                fix = "restore it from a backup; without it the value begins anew"
+                yield Finding("error", file, 0, f"cannot be read ({fault})", fix)
+
+
+def _whole(check: "_Numbers", folder: str, first: int) -> Iterator[Finding]:
+    fd = segments.open_segment(folder, first)
+    try:
+        yield from check.segment(fd)
+        if check.end < os.fstat(fd).st_size:
+            yield Finding("error", check.file, 0, "ends in the middle of a line", _MEND)
+    finally:
+        os.close(fd)
+
+
+def _log(layout: Layout, folder: str, *, timeout: float) -> Iterator[Finding]:
     check = _Numbers()
     firsts = segments.list_firsts(folder)
     for first in firsts:
@@ -54,7 +100,7 @@ def _log(layout: Layout, folder: str, *, live: bool, timeout: float) -> Iterator
             continue
         try:
             yield from check.segment(fd)
-            if live and check.end < os.fstat(fd).st_size:
+            if check.end < os.fstat(fd).st_size:
                 yield from _stub(layout, folder, check, fd, last=first == firsts[-1], wait=timeout)
         finally:
             os.close(fd)
@@ -86,6 +132,15 @@ class _Numbers:
             self.end = offset + len(data)
             for raw in data[:-1].split(b"\n"):
                 line += 1
+                yield from self._line(line, raw)
+
+    def lines(self, raws: Iterator[bytes | None]) -> Iterator[Finding]:
+        """The same for lines that are not read from a descriptor; None is one over the limit."""
+        for line, raw in enumerate(raws, 1):
+            if raw is None:
+                self._damaged += 1
+                yield Finding("error", self.file, line, "a line over the limit", _MEND)
+            else:
                 yield from self._line(line, raw)
 
     def _line(self, line: int, raw: bytes) -> Iterator[Finding]:
