@@ -6,8 +6,11 @@ import pytest
 
 from fleet.errors import NotAllowed
 from fleet.identity import SYSTEM
+from fleet.memory import Memory
 from fleet.records import MAX_DOCUMENT, Draft
+from fleet.shadow import Shadow, Staged
 from fleet.stores import codec
+from fleet.stores.ram import RamCache
 from people import OPERATOR, in_run
 
 LOG = "memory-log/outreach"
@@ -142,6 +145,18 @@ def test_unknown_operations_change_nothing(world: Any) -> None:
 
     assert [one["text"] for one in world.section()] == ["sense"]
     assert world.memory.state("outreach")["seq"] == 4
+
+
+def test_what_a_shadow_run_learns_waits(world: Any) -> None:
+    """Its changes are staged and change nothing before a person accepts them."""
+    shadow = Memory(Staged(world.store, "outreach", "r1"), RamCache(), world.config)
+
+    change = shadow.learn(in_run("outreach", "r1"), "Short lines win")
+
+    assert (change.how, change.item, change.live) == ("staged", None, 0)
+    assert world.section() == []
+    Shadow(world.store).accept(OPERATOR, "r1")
+    assert [(one["text"], one["run"]) for one in world.section()] == [("Short lines win", "r1")]
 
 
 def test_a_renamed_agent_keeps_its_memory(world: Any) -> None:
