@@ -5,8 +5,11 @@ from typing import Any
 import pytest
 
 from fleet.errors import NotAllowed
+from fleet.folds import Values
 from fleet.identity import SYSTEM
 from fleet.memory import Memory
+from fleet.memory.document import save
+from fleet.memory.log import MemoryLog
 from fleet.records import MAX_DOCUMENT, Draft
 from fleet.shadow import Shadow, Staged
 from fleet.stores import codec
@@ -145,6 +148,36 @@ def test_unknown_operations_change_nothing(world: Any) -> None:
 
     assert [one["text"] for one in world.section()] == ["sense"]
     assert world.memory.state("outreach")["seq"] == 4
+
+
+def test_a_document_never_goes_back(world: Any) -> None:
+    """A writer that comes late leaves the newer one; one of another log is replaced."""
+    log = MemoryLog(world.store, RamCache(), LOG)
+    world.learn("first")
+    late = log.value()
+    world.learn("second")
+    newest = world.store.get("memory/outreach")[0]
+
+    assert save(world.store, LOG, "outreach", late) == ""
+    assert world.store.get("memory/outreach")[0] == newest
+
+    world.store.put("memory/outreach", {**newest, "seq": 2, "crc": "00000000"}, expect=None)
+    save(world.store, LOG, "outreach", late)
+    assert world.store.get("memory/outreach")[0]["seq"] == 1
+
+
+def test_a_change_leaves_what_others_hold_as_it_is(world: Any) -> None:
+    """In a process that keeps values in memory, adding a lesson changes none that was given out."""
+    memory = Memory(world.store, Values(RamCache()), world.config)
+    memory.learn(in_run("outreach"), "first")
+    held = memory.state("outreach")
+    before = codec.to_json(held)
+
+    memory.learn(in_run("outreach"), "second")
+    memory.learn(in_run("outreach"), "first")
+
+    assert codec.to_json(held) == before
+    assert memory.state("outreach") == world.anew().state("outreach")
 
 
 def test_what_a_shadow_run_learns_waits(world: Any) -> None:
