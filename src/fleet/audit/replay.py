@@ -90,11 +90,14 @@ def _made(fleet: Fleet, run: Run) -> Made:
         raise EndedBadly(
             f"{run.ref} was never told anything: it ended as {run.outcome}", run.reason
         )
+    if body and "blob" in body:
+        kept = blobs.load(fleet.store, str(body["blob"]))
+        body = kept if isinstance(kept, dict) else {}
     made = made_of(body or {})
     if made is None:
         raise EndedBadly(
             f"the record of {run.ref} does not say what its prompt was made from",
-            "another version of fleet started it, or its record was trimmed",
+            "another version of fleet started it, or a record or blob is gone",
         )
     return made
 

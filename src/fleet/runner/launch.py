@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,7 @@ from fleet.wiring import Fleet
 MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: time to settle it
 PREPARES = 30.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
 OBEYED = frozenset({"keeper.json", "alive.json", "settings.json"})
+MADE_MOST = 24 << 10  # bytes in a run's record of what its context was made from
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
@@ -122,7 +123,7 @@ def start(
         context, planned = _prepare(fleet, agent, run)
         files = hashes(fleet.config.run_folder(run), MADE)
         facts = cast("Body", context.manifest["facts"])
-        record(context=facts, made=made_body(context.manifest, files))
+        record(context=facts, made=_made(fleet, context, files))
     except (RenderFailed, BadHome, Rejected) as fault:
         record()
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
@@ -258,6 +259,14 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
         with _new_file(folder / name) as file:
             file.write(plain)
     return context, made
+
+
+def _made(fleet: Fleet, context: Context, files: Mapping[str, str]) -> Body:
+    """What the run's record says of what its context was made from; a blob where that is long."""
+    made = made_body(context.manifest, files)
+    if len(json.dumps(made)) <= MADE_MOST:
+        return made
+    return {"blob": blobs.keep(fleet.store, made)}
 
 
 def _plan(fleet: Fleet, agent: Agent, run: str, context: Context, token: str) -> Plan:
