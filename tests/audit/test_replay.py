@@ -14,6 +14,7 @@ from fleet.records import Place
 from fleet.retractions import Retractions, Target
 from fleet.runs import Run
 from histories import History
+from month import Month
 
 
 def told_again(history: History) -> dict[str, dict[str, bytes]]:
@@ -199,6 +200,36 @@ def test_why_it_cannot_be_built(history: History) -> None:
     }
     with pytest.raises(EndedBadly, match=r"the template prompts/.* was not kept"):
         replay(fleet, run)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(10, 40))
+def test_many_histories_can_be_replayed(
+    history: History, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same for many more histories, others writing all the time."""
+    monkeypatch.setattr(folds, "STEP", 20)
+    monkeypatch.setattr(folds, "SAVE_EVERY", 4)
+    rng = random.Random(seed)
+    history.store.happens = lambda: rng.random() < 0.01 and history.words(rng)
+    for _ in range(120):
+        history.something(rng)
+
+    assert told_again(history) == history.told
+
+
+@pytest.mark.prove
+def test_every_prompt_of_the_growth_fleet_can_be_replayed(tmp_path: Path) -> None:
+    """Of some days of the growth fleet's runs each one's files come back, 200 of 200."""
+    month = Month(tmp_path / "home")
+    runs = month.play(3)
+    fleet = month.fleet
+    assert len(runs) >= 200
+
+    for run in runs:
+        folder = fleet.runs.folder(run.id)
+        told = {name: (folder / name).read_bytes() for name in ("context.md", "prompt.md")}
+        assert dict(replay(fleet, run).files) == told
 
 
 # Blobs and the config -----------------------------------------------------------------------------
