@@ -13,7 +13,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-from fleet import processes
+from fleet import blobs, processes
 from fleet.cursors import BROADCAST
 from fleet.errors import BadHome, EndedBadly, FleetError, Rejected, Unavailable, Usage
 from fleet.logs import place_at
@@ -143,7 +143,8 @@ def test_no_document_is_ahead_of_its_log(grown: Scripted, tmp_path: Path) -> Non
         fleet.cursors.advance("worker", {BROADCAST: place_at(fleet.store, "events", record.seq)})
         fleet.talk.post(fleet.author, "strategy", "and on")
         run = f"{OLD[:-12]}{done:012d}"
-        fleet.runs.start(fleet.author, "worker", run, slot="hand:y")
+        blob = blobs.keep(fleet.store, f"a template of {done}")
+        fleet.runs.start(fleet.author, "worker", run, slot="hand:y", context={"blob": blob})
         grown.put(f"state/run/{run}/prompt.md", "Work.")
 
     made(grown, tmp_path / "home.zip", progress=go_on)
@@ -153,6 +154,9 @@ def test_no_document_is_ahead_of_its_log(grown: Scripted, tmp_path: Path) -> Non
     assert verify(restored) == []
     assert restored.store.head("events") > acknowledged
     assert fleet.cursors.get("worker")[BROADCAST].seq > restored.store.head("events")
+    for record in restored.store.read("runs/worker", 0, 1000).records:
+        context = record.body["context"]
+        assert not context or blobs.load(restored.store, context["blob"])
     for run in restored.runs.open():
         assert restored.config.run_folder(run.id).is_dir()
 

@@ -2,7 +2,10 @@
 
 import gzip
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -344,6 +347,25 @@ def test_a_packing_that_was_broken_off_is_done_again(grown: Scripted) -> None:
     packed = archived(grown, "events")
     assert tuple(gzip.decompress(path.read_bytes()) for path in packed) == whole
     assert list((grown.root / "state" / "archive" / "events").glob("0*.jsonl")) == []
+
+
+def test_a_trim_on_a_full_disk_loses_nothing(grown: Scripted) -> None:
+    """Where a segment cannot be packed: one line, exit 75, and the next trim goes on from there."""
+    before = picture(grown)
+    refused = subprocess.run(
+        [sys.executable, "-m", "fleet", "--home", str(grown.root), "trim", "--keep", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000)),
+    )
+
+    assert refused.returncode == 75
+    assert refused.stderr.count("\n") == 1
+    assert picture(grown) == before
+    assert done(grown)["events"].segments == 4
+    assert picture(grown) == before
+    assert [found for found in verify(grown.fleet) if found.severity != "note"] == []
 
 
 def test_damage_in_the_archive_is_named(grown: Scripted) -> None:

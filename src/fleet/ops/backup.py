@@ -2,7 +2,7 @@
 
 Whoever writes here writes a record first and the document about it second. So documents are
 copied before logs, and a log that refers to others before those: nothing in the copy points to a
-record that is not in it. Run folders come after the records that name them.
+record that is not in it. Blobs and run folders come after the records that name them.
 """
 
 import os
@@ -29,6 +29,9 @@ REFERRING = ("alerts", "retractions", "shadow", "deadletters", "fires", "runs")
 """Logs that name records of other logs, in the order in which they may name each other."""
 
 REFERRED = ("channels", "events")
+BLOBS = "blobs"
+"""Documents that records name, and that are there before those."""
+
 DOCUMENT, LOG, UNFINISHED = (".json", ".json.prev"), ".jsonl", ".tmp"
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _TAIL = 64 << 10
@@ -191,12 +194,13 @@ class _Copying:
         """Every file, each part of the home listed when its turn comes and not before."""
         state = self._places.state
         yield from self._operators()
-        yield from (Found(path) for path in self._walk(state, _is_document))
+        yield from (Found(path) for path in self._walk(state, _points_to_records))
         for kind in REFERRING:
             yield from self._logs(kind.__eq__)
         yield from self._logs(lambda kind: kind not in {*REFERRING, *REFERRED})
         for kind in REFERRED:
             yield from self._logs(kind.__eq__)
+        yield from (Found(path) for path in self._walk(state, _is_pointed_to))
         yield from (Found(path) for path in self._walk(state, self._is_beside))
         yield from (Found(path) for path in self._walk(self._places.runs))
         if self._work:
@@ -302,6 +306,14 @@ class _Copying:
 
 def _is_document(parts: tuple[str, ...]) -> bool:
     return parts[0] not in BESIDE and parts[-1].endswith(DOCUMENT)
+
+
+def _points_to_records(parts: tuple[str, ...]) -> bool:
+    return _is_document(parts) and parts[0] != BLOBS
+
+
+def _is_pointed_to(parts: tuple[str, ...]) -> bool:
+    return _is_document(parts) and parts[0] == BLOBS
 
 
 def _is_log(parts: tuple[str, ...]) -> bool:

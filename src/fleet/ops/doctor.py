@@ -83,6 +83,7 @@ def _exclusion(path: Path) -> str:
     return "" if after.returncode == 0 else "a released lock is not free here"
 
 
+ROOM = "free some space: fleet trim says what could go"
 _MOVE = "move the home to a local disk"
 
 
@@ -112,9 +113,9 @@ def _space(fleet: "Fleet") -> Iterator[Finding]:
     free = shutil.disk_usage(here).free
     said = f"{free >> 20} MiB are free, limits.min_free is {least >> 20} MiB"
     if free < least:
-        yield Finding("error", "state", 0, f"{said}: nothing starts", "free some space")
+        yield Finding("error", "state", 0, f"{said}: nothing starts", ROOM)
     elif free < 2 * least:
-        yield Finding("warning", "state", 0, said, "free some space")
+        yield Finding("warning", "state", 0, said, ROOM)
     inodes = os.statvfs(here)
     if inodes.f_files and not inodes.f_favail:
         yield Finding("error", "state", 0, "no inodes are left on this disk", "remove some files")
