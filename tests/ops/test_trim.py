@@ -14,10 +14,9 @@ import pytest
 
 from calls import call, many, tree
 from clocks import FakeClock
-from fleet import wiring
 from fleet.bus.counts import emitted_by
 from fleet.context import build
-from fleet.errors import Finding, LockTimeout, NotStarted
+from fleet.errors import Finding, NotStarted
 from fleet.ops.trim import Log, Moved, else_needed, logs, losses, trim
 from fleet.ops.verify import verify
 from fleet.records import Body, Draft
@@ -386,18 +385,6 @@ def test_damage_in_the_archive_is_named(grown: Scripted) -> None:
     named = {finding.file.rpartition("/")[2] for finding in found}
     assert {one.name, two.name, three.name, value.name} <= named
     assert all(isinstance(finding, Finding) for finding in found)
-
-
-def test_a_backup_and_a_trim_wait_for_each_other(grown: Scripted, monkeypatch) -> None:
-    """While the files are copied nothing is moved: the other is told who is at work."""
-    monkeypatch.setattr(wiring, "MAINTENANCE", 0.05)
-    fleet = grown.fleet
-
-    with fleet.maintained(shared=True):
-        with fleet.maintained(shared=True):
-            pass  # two backups
-        with pytest.raises(LockTimeout, match="pid"), fleet.maintained(shared=False):
-            pass
 
 
 def test_a_full_disk_names_the_way_out(scripted: Scripted) -> None:
