@@ -18,7 +18,7 @@ from conftest import Fleet
     ("words", "fix"),
     [
         (["pots", "strategy", "x"], "did you mean 'post'?"),
-        (["message", "strategy", "x y"], "say fleet post strategy 'x y'"),
+        (["publish", "strategy", "x y"], "say fleet emit strategy 'x y'"),
         (["post", "strategy", "two", "words"], "say fleet post strategy 'two words'"),
         (["post", "strategy", "x", "--repyl-to", "strategy#1"], "--reply-to strategy#1"),
         (["post"], "for example fleet post strategy"),

@@ -13,7 +13,9 @@ SECRET = "a secret that is not the agent's"
 OPERATORS = {
     "init": ["new"], "run": ["worker"], "halt": ["--all"], "logs": ["last"],
     "context": ["worker"], "skip": ["worker", "--to", "now"],
-    "backup": ["../home.zip"], "restore": ["home.zip"],
+    "agent": ["retire", "worker"], "channel": ["retire", "strategy"], "shadow": ["list"],
+    "replay": ["last"], "diff": ["last", "last"], "seen": ["strategy#1"], "explain": ["last"],
+    "retract": ["last", "--reason", "x"], "backup": ["../home.zip"], "restore": ["home.zip"],
 }  # fmt: skip
 
 

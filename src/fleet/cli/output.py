@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cli.session import Session
 from fleet.errors import Unprinted
-from fleet.masking import mask
 from fleet.strictjson import dumps
 from fleet.text import UNSEEN, escape
 
@@ -47,6 +46,8 @@ def say_error(line: str) -> None:
     It may repeat what the caller gave, so secrets are masked.
     """
     with suppress(OSError):
+        from fleet.masking import mask  # help and most commands say nothing here
+
         sys.stderr.write(f"fleet: {escape(mask(line))}\n")
 
 
