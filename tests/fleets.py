@@ -6,7 +6,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -126,6 +126,17 @@ class Scripted:
         )
         out, err = done.stdout.decode(), done.stderr.decode()
         return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+    def start(self, *argv: str) -> "warm.Process":
+        """One `fleet` command in another terminal, whose output nobody reads."""
+        with Path(os.devnull).open("r+b") as nothing:
+            return warm.start(["--home", str(self.root), *argv], self.environ(),
+                              (nothing.fileno(),) * 3)  # fmt: skip
+
+    def together(self, *calls: Sequence[str]) -> "list[subprocess.CompletedProcess[bytes]]":
+        """Commands that begin at once; what each said and ended with."""
+        words = [["--home", str(self.root), *call] for call in calls]
+        return warm.together(words, env=self.environ(), cwd=Path.cwd())
 
 
 class Up:

@@ -21,11 +21,14 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeAlias
 
-AT_EXEC = ("PYTHON", "LD_", "DYLD_", "LC_", "LANG", "MALLOC_", "GCONV_", "TEST_CLOCK")
+AT_EXEC = ("PYTHON", "LD_", "DYLD_", "LC_", "LANG", "MALLOC_", "GCONV_")
 """How the names of variables begin that a program reads when it starts."""
+CLOCK = "TEST_CLOCK"
+"""The variable of `wallclock`: then what stands on PYTHONPATH is the clock, set in the fork too."""
 LIBRARIES = ("apscheduler.schedulers.blocking", "cronsim", "difflib", "fastjsonschema", "hashlib",
              "jinja2.sandbox", "jsonschema", "pydantic", "ruamel.yaml", "shlex", "sqlite3",
              "subprocess", "tempfile", "zlib", "zoneinfo")  # fmt: skip
@@ -40,6 +43,8 @@ def fits(env: Mapping[str, str]) -> bool:
     """
     started = {name: env[name] for name in env if name.startswith(AT_EXEC)}
     started.pop("PYTHONWARNINGS", None)
+    if CLOCK in env:
+        started.pop("PYTHONPATH", None)
     own = {name: os.environ[name] for name in os.environ if name.startswith(AT_EXEC)}
     return started == own and ("FLEET_RUN_ID" not in env or "FLEET_RUN_TOKEN" in env)
 
@@ -120,9 +125,13 @@ class Forked:
         self._talk.close()
 
 
+Process: TypeAlias = "Forked | subprocess.Popen[bytes]"
+"""A `fleet`, however it was started."""
+
+
 def start(
     argv: Sequence[str | bytes], env: Mapping[str, str], files: tuple[int, int, int]
-) -> "Forked | subprocess.Popen[bytes]":
+) -> Process:
     """`fleet` in a session of its own, by fork where that is the same; else as `Forked`."""
     if fits(env):
         return Forked(argv, env=env, cwd=Path.cwd(), files=files, session=True)
@@ -179,6 +188,15 @@ def _read(process: Forked, files: list[BinaryIO], deadline: float) -> list[bytes
     return [parts[file] for file in files]
 
 
+def together(
+    calls: Sequence[Sequence[str]], *, env: Mapping[str, str], cwd: Path
+) -> "list[subprocess.CompletedProcess[bytes]]":
+    """`run` of all calls at once; arguments as there."""
+    _server()
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(lambda argv: run(argv, env=env, cwd=cwd), calls))
+
+
 # The process that forks -------------------------------------------------------------------------
 
 _STARTED: list[tuple[str, "subprocess.Popen[bytes]"]] = []
@@ -186,7 +204,7 @@ _STARTED: list[tuple[str, "subprocess.Popen[bytes]"]] = []
 
 def _server() -> str:
     """The address of this process's own; started at the first call, gone when this process is."""
-    if not _STARTED:
+    if not _STARTED:  # before any thread: see `together`
         address = f"\0fleet-tests-{os.getpid()}-{time.monotonic_ns()}"
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(address)
@@ -256,6 +274,8 @@ def _become(call: dict[str, object], files: list[int]) -> NoReturn:
         os.environ.update(call["env"])  # type: ignore[call-overload]  # text by text, from JSON
         time.tzset()
         _open_streams()
+        if CLOCK in os.environ:
+            exec((Path(os.environ["PYTHONPATH"]) / "sitecustomize.py").read_text(), {})
         sys.argv = ["fleet", *call["argv"]]  # type: ignore[misc]  # as above
         if call["code"]:
             exec(str(call["code"]), {"__name__": "__main__"})

@@ -2,8 +2,6 @@
 
 import json
 import signal
-import subprocess
-import sys
 
 from fleets import Scripted, Up, running, until
 
@@ -36,10 +34,7 @@ def test_a_run_by_hand_names_the_living_run(scripted: Scripted) -> None:
     """B2: after kill -9 of a terminal its agent's run holds on, is named, and then is free."""
     scripted.agent("worker", WAITS)
     mark = scripted.root / "work" / "worker" / "started"
-    terminal = subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(scripted.root), "run", "worker"],
-        stdout=subprocess.DEVNULL,
-    )
+    terminal = scripted.start("run", "worker")
     assert until(mark.exists)
     terminal.send_signal(signal.SIGKILL)
     terminal.wait()

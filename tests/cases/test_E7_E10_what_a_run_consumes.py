@@ -129,11 +129,7 @@ def test_an_interrupted_run_consumes_nothing(scripted: Scripted) -> None:
     """E9: a run that Ctrl-C ends has consumed nothing."""
     scripted.agent("worker", "cat > /dev/null; touch started; sleep 60", "grace: 1s")
     refs = _emit(scripted, "one")
-    hand = subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(scripted.root), "run", "worker"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    hand = scripted.start("run", "worker")
     assert until((scripted.root / "work" / "worker" / "started").exists)
     hand.send_signal(signal.SIGINT)
 

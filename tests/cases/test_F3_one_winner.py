@@ -1,11 +1,10 @@
 """Whatever is exclusive is decided once, however many ask at the same moment."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import warm
 from calls import Actor, call
 from conftest import Fleet
 from fleets import Scripted, until
@@ -15,19 +14,8 @@ AGENTS = ("outreach", "reply-handler", "competitor-watch", None)
 
 def at_once(commands: Sequence[Sequence[str]]) -> list[tuple[int, str]]:
     """Start every command before any is waited for; exit code and standard error of each."""
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-m", "fleet", *words],
-            env=os.environ.copy(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for words in commands
-    ]
-    errors = [process.communicate(timeout=60)[1] for process in started]
-    return [(one.returncode, err) for one, err in zip(started, errors, strict=True)]
+    done = warm.together(commands, env=os.environ.copy(), cwd=Path.cwd())
+    return [(one.returncode, one.stderr.decode()) for one in done]
 
 
 def as_(agent: str | None, *words: str) -> list[str]:
@@ -75,10 +63,7 @@ def test_agents_that_meet_at_one_lead_mail_it_once(tmp_path: Path) -> None:
     names = ["a", "b", "c", "d"]
     for name in names:
         home.agent(name, race)
-    runs = [
-        subprocess.Popen([sys.executable, "-m", "fleet", "--home", str(home.root), "run", name])
-        for name in names
-    ]
+    runs = [home.start("run", name) for name in names]
     work = home.root / "work"
     try:
         assert until(lambda: all((work / f"{name}.ready").exists() for name in names), 40)

@@ -56,10 +56,7 @@ def test_the_claims_of_a_killed_run_are_free(tmp_path: Path) -> None:
     home = Scripted(tmp_path / "home")
     home.agent("dead", f"fleet claim {KEY}; fleet claim kept:x --keep 1h; touch up; sleep 60")
     next_one = Actor(home, "next")
-    terminal = subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(home.root), "run", "dead"],
-        stdout=subprocess.DEVNULL,
-    )
+    terminal = home.start("run", "dead")
     assert until((home.root / "work" / "dead" / "up").exists, 40)
     (run,) = home.runs()
     terminal.kill()

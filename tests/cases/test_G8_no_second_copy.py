@@ -1,8 +1,5 @@
 """Runs that last longer than their interval."""
 
-import subprocess
-import sys
-
 from fleets import Scripted, running, until
 
 WORK = (
@@ -40,10 +37,7 @@ def test_a_run_by_hand_keeps_the_runner_out(scripted: Scripted) -> None:
     """G8: while a person's run goes on the runner's slots are `skipped_overlap` too."""
     scripted.agent("worker", WORK, schedule="{every: 1s}")
     cwd = scripted.root / "work" / "worker"
-    hand = subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(scripted.root), "run", "worker"],
-        stdout=subprocess.DEVNULL,
-    )
+    hand = scripted.start("run", "worker")
     assert until((cwd / "started").exists)
 
     with running(scripted) as up:

@@ -22,7 +22,7 @@ from fleets import running, until
 
 pytestmark = pytest.mark.claude
 
-SLICE = ("competitor-watch", "competitor-gap", "marketing-strategist", "content-engine")
+SLICE = ("competitor-watch", "competitor-gap", "marketing-strategist")
 CLOCK = ("schedule:", "jitter:", "quiet:", "wake_on:")  # lines that say when an agent wakes
 TASK = re.compile(r"Task for ([a-z-]+), run ([0-9a-f-]+):")
 LINE = re.compile(r"^(events#\d+) · ", re.MULTILINE)
@@ -205,12 +205,12 @@ def mark_of(event: Record) -> str:
 
 
 def test_events_reach_whom_they_concern(cli: Path, tmp_path: Path) -> None:
-    """Four agents of the growth fleet, twice: no slot without a record, each event shown once."""
+    """Three agents of the growth fleet, twice: no slot without a record, each event shown once."""
     played = play_until(cli, tmp_path / "home", every=8, each=2, only=SLICE)
 
     played.check()
-    assert len(played.runs) >= 8
-    assert played.deliveries() >= 12
+    assert len(played.runs) >= 6
+    assert played.deliveries() >= 9
 
 
 @pytest.mark.prove

@@ -94,7 +94,7 @@ def test_four_agents_at_once(tmp_path: Path, cli: Path, stub: Start) -> None:
     server = stub(*plays)
     home = RealFleet(tmp_path / "home", cli, server, concurrency=4)
     for name in names:
-        home.claude(name, schedule="{every: 1s}")
+        home.claude(name, "max_runs_per_day: 1", schedule="{every: 1s}")
 
     with running(home) as up:
         assert until(lambda: len({run.agent for run in home.ended()}) == 4, 60), up.said()

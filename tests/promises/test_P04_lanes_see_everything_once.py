@@ -68,8 +68,7 @@ def test_a_burst_a_failure_and_a_wrong_clock_lose_nothing(scripted: Scripted) ->
     (cwd / "fails").touch()
     failed = scripted.call("run", "worker")
     (cwd / "fails").unlink()
-    argv = [sys.executable, "-m", "fleet", "--home", str(scripted.root), "run", "worker"]
-    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    running = scripted.start("run", "worker")
     assert until((cwd / "started").exists)
     clock.step_wall(-86_400 * 900)
     refs += emitted_at(scripted, clock, 1)

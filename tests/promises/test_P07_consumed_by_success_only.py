@@ -1,7 +1,5 @@
 """P7: an event is consumed only by a successful run that was shown it, or set aside loudly."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from fleets import Scripted, until
@@ -31,16 +29,11 @@ def test_no_end_but_success_consumes(tmp_path: Path) -> None:
     ref = home.call("emit", "note", "n=1").stdout.strip()
     home.call("post", "strategy", "hello")
 
-    argv = [sys.executable, "-m", "fleet", "--home", str(home.root)]
-    runs = [
-        subprocess.Popen([*argv, "run", agent], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        for agent in home.fleet.config.agents
-    ]
+    runs = [home.start("run", agent) for agent in home.fleet.config.agents]
     assert until((home.root / "work" / "killed" / "started").exists)
     assert home.call("halt", "killed").returncode == 0
-    said = [run.communicate()[1] for run in runs]
 
-    assert [run.returncode for run in runs] == [8] * len(runs), said
+    assert [run.wait(60) for run in runs] == [8] * len(runs)
     fleet = home.fleet
     assert {run.outcome for run in home.runs()} == set(FAILING)
     for run in home.runs():

@@ -1,8 +1,6 @@
 """P13: each slot of an agent starts at most once for each attempt; none is lost in silence."""
 
 import random
-import subprocess
-import sys
 import time
 from collections import Counter
 from datetime import datetime, timedelta
@@ -10,6 +8,7 @@ from itertools import pairwise
 
 import pytest
 
+import warm
 from fleet import processes
 from fleets import Scripted, Up, until
 
@@ -29,15 +28,9 @@ def home(scripted: Scripted) -> Scripted:
     return scripted
 
 
-def by_hand(home: Scripted, agent: str) -> "subprocess.Popen[bytes]":
+def by_hand(home: Scripted, agent: str) -> warm.Process:
     """`fleet run`, in another terminal."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(home.root), "run", agent],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    return home.start("run", agent)
 
 
 def scramble(home: Scripted, rounds: int, seed: int) -> None:

@@ -2,8 +2,6 @@
 
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -96,8 +94,7 @@ def test_everything_is_gone_in_time(home: Scripted, stop: Callable[[Scripted, Up
 
 def test_a_run_by_hand_that_is_interrupted_leaves_nothing(home: Scripted) -> None:
     """Ctrl-C at `fleet run` is a stop of that run: within its grace and 2 s nothing is left."""
-    argv = [sys.executable, "-m", "fleet", "--home", str(home.root), "run", "session"]
-    terminal = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    terminal = home.start("run", "session")
     assert until(lambda: len(left(home)) >= 2)
 
     began = time.monotonic()

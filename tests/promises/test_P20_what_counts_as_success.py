@@ -1,8 +1,6 @@
 """P20: success requires a result, exit 0 and work done, in real runs of real processes."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -109,22 +107,14 @@ def test_every_way_to_end_has_its_outcome_exit_code_and_consequence(tmp_path: Pa
     """16 runs of a `claude` that a script plays: outcome, exit, cost, what is consumed, shown."""
     home = played(tmp_path)
     ref = home.call("emit", "note", "n=0").stdout.strip()
-    calls = {
-        name: subprocess.Popen(
-            [sys.executable, "-m", "fleet", "--home", str(home.root), "run", name, "--json"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for name in CLAUDE
-    }
-    answers = {name: call.communicate(timeout=90) for name, call in calls.items()}
+    answers = home.together(*(["run", name, "--json"] for name in CLAUDE))
+    calls = dict(zip(CLAUDE, answers, strict=True))
 
     fleet = home.fleet
     for name, case in CLAUDE.items():
         (run,) = home.runs(name)
-        assert (run.outcome, calls[name].returncode) == (case.outcome, case.code), answers[name]
-        assert json.loads(answers[name][0])["outcome"] == case.outcome
+        assert (run.outcome, calls[name].returncode) == (case.outcome, case.code), calls[name]
+        assert json.loads(calls[name].stdout)["outcome"] == case.outcome
         assert ref in run.delivered
         assert bool(run.advance) == case.consumes, name
         assert (fleet.bus.lag(name, run.advance) == 0) <= case.consumes
@@ -152,14 +142,7 @@ def test_other_commands_need_an_exit_of_0_and_a_word(tmp_path: Path) -> None:
     for name, (script, _, _) in cases.items():
         lines = ('command: ["/no/such/program"]',) if name == "missing" else ()
         home.agent(name, f"cat > /dev/null; {script}", *lines)
-    calls = {
-        name: subprocess.Popen(
-            [sys.executable, "-m", "fleet", "--home", str(home.root), "run", name],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for name in cases
-    }
+    calls = {name: home.start("run", name) for name in cases}
     codes = {name: call.wait(90) for name, call in calls.items()}
 
     found = {name: (home.runs(name)[0].outcome, codes[name]) for name in cases}

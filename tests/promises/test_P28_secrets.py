@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -124,15 +123,14 @@ def test_where_the_keeper_was_killed_whoever_settles_masks(home: Scripted) -> No
     home.put("key", KEY)
     says = f"cat > in; cat {home.root}/key; cat {home.root}/key >&2; touch said; sleep 60"
     home.agent("worker", says)
-    command = [sys.executable, "-m", "fleet", "--home", str(home.root), "run", "worker"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as runner:
-        assert until((home.root / "work" / "worker" / "said").exists)
-        (folder,) = (home.root / "state" / "run").iterdir()
-        assert KEY in (folder / "stdout.jsonl").read_text()
-        pid = read_json(folder / "alive.json")["pid"]
-        assert isinstance(pid, int)
-        os.kill(pid, signal.SIGKILL)
-        assert runner.wait(20) == 8
+    runner = home.start("run", "worker")
+    assert until((home.root / "work" / "worker" / "said").exists)
+    (folder,) = (home.root / "state" / "run").iterdir()
+    assert KEY in (folder / "stdout.jsonl").read_text()
+    pid = read_json(folder / "alive.json")["pid"]
+    assert isinstance(pid, int)
+    os.kill(pid, signal.SIGKILL)
+    assert runner.wait(20) == 8
 
     assert (folder / "stdout.jsonl").read_text() == "[masked:anthropic-key]"
     assert holding(home, KEY) == {}

@@ -1,7 +1,5 @@
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -68,7 +66,7 @@ def test_the_same_agent_never_runs_twice_at_once(scripted: Scripted) -> None:
     """A second run of an agent is refused with exit 6 while the first is alive."""
     scripted.agent("worker", "touch started; while [ ! -e go ]; do sleep 0.05; done; echo done")
     cwd = scripted.root / "work" / "worker"
-    first = _background(scripted.root, "run", "worker")
+    first = scripted.start("run", "worker")
     assert until((cwd / "started").exists)
 
     second = scripted.call("run", "worker")
@@ -86,7 +84,7 @@ def test_the_cap_counts_runs_of_other_terminals(tmp_path: Path) -> None:
     home.agent("one", "touch started; while [ ! -e go ]; do sleep 0.05; done; echo done")
     home.agent("two", "echo done")
     cwd = home.root / "work" / "one"
-    first = _background(home.root, "run", "one")
+    first = home.start("run", "one")
     assert until((cwd / "started").exists)
 
     refused = home.call("run", "two")
@@ -167,7 +165,7 @@ def test_a_person_who_interrupts_a_run_stops_it(scripted: Scripted) -> None:
         "setsid sh -c 'trap \"\" TERM INT; touch started; sleep 60' & sleep 60",
         "grace: 1s",
     )
-    terminal = _background(scripted.root, "run", "worker")
+    terminal = scripted.start("run", "worker")
     assert until((scripted.root / "work" / "worker" / "started").exists)
 
     terminal.send_signal(signal.SIGINT)
@@ -202,12 +200,3 @@ def test_a_run_must_leave_what_the_operator_expects(scripted: Scripted) -> None:
 
     assert outcomes == [8, 0, 0, 0, 8]
     assert [run.outcome for run in scripted.runs()][-1] == "incomplete"
-
-
-def _background(root: Path, *argv: str) -> "subprocess.Popen[bytes]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "fleet", "--home", str(root), *argv],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
