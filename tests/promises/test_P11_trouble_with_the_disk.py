@@ -177,11 +177,11 @@ def test_a_read_only_disk(mounted: Callable[..., Path], tmp_path: Path) -> None:
 
 def test_a_failing_disk(tmp_path: Path) -> None:
     """A write that fails leaves things as they were; after a failed sync the id settles it."""
-    home = prepare(Scripted(tmp_path / "disk" / "home"))
+    (tmp_path / "disk").mkdir()
     with Mounted(tmp_path / "disk", tmp_path / "mounted", seed=11) as disk:
         if disk.why_not:
             pytest.skip(f"no file system in user space here: {disk.why_not}")
-        home.root = disk.at / "home"
+        home = prepare(Scripted(disk.at / "home"))
         fault = disk.backing / ".fault"
 
         fault.write_text("write")
