@@ -159,15 +159,18 @@ def require_operator(author: Author, what: str) -> None:
         )
 
 
-def require_person(env: Mapping[str, str], what: str) -> None:
+def require_person(env: Mapping[str, str], what: str, instead: str = "") -> None:
     """Refuse `what` to any process of a run, also where no home is there to resolve an author.
+
+    `instead` is what a run can do.
 
     Raises:
         NotAllowed: this process, or one above it, was started in a run.
     """
     if TOKEN_VARIABLE in env or env.get(RUN_VARIABLE) or _run_of_ancestors():
         raise NotAllowed(
-            f"{what} is for operators, not for a run", "fleet --help shows what agents may do"
+            f"{what} is for operators, not for a run",
+            instead or "fleet --help shows what agents may do",
         )
 
 

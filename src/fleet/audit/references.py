@@ -127,8 +127,9 @@ def _item(fleet: "Fleet", text: str, item: re.Match[str]) -> Meant:
     agent = item["agent"] or fleet.author.name
     stream = fleet.memory.stream_of(agent)
     if not fleet.store.head(stream):
-        near = suggest(agent, sorted(fleet.config.agents))
-        raise Unknown(f"there is no memory of '{agent}' that {text} could be in", near)
+        others = [name for name in fleet.config.agents if name != agent]
+        near = "" if agent in fleet.config.agents else suggest(agent, others)
+        raise Unknown(f"{agent} keeps nothing, so there is no {text}", near or "fleet agents")
     return Meant(f"{agent}/{text.rpartition('/')[2]}", stream, int(item["seq"]))
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.audit.lines import reason_of
-from fleet.audit.references import Meant, meant, ref_to
+from fleet.audit.references import MEMORY, Meant, meant, ref_to
 from fleet.audit.rights import Rights
 from fleet.audit.said import REPORT, said
 from fleet.errors import Unknown
@@ -110,6 +110,8 @@ def _record(fleet: "Fleet", means: Meant) -> Record:
     if 0 < means.seq <= head:
         raise Unknown(f"{means.ref} cannot be read", "fleet verify names the damage")
     newest = f"the newest is {means.stream.rpartition('/')[2]}#{head}" if head else "it is empty"
+    if means.stream.startswith(MEMORY):
+        newest = "fleet memory show lists what there is"
     raise Unknown(f"there is no {means.ref}", newest)
 
 

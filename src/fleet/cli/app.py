@@ -65,7 +65,7 @@ class Fleet(OwnHelp, click.Group):
         if command is None:
             from fleet.cli.hints import unknown_command
 
-            raise unknown_command(ctx.find_object(Session), args[0], args[1:])
+            raise unknown_command(ctx.find_object(Session), args[0])
         return name, command, args[1:]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -148,7 +148,7 @@ def _run(argv: Sequence[str]) -> int:
     except click.ClickException as fault:
         from fleet.cli.hints import usage_line
 
-        say_error(usage_line(fault, argv, in_run=bool(session and session.in_run)))
+        say_error(usage_line(fault, session or Session(None, None, os.environ, argv)))
         return 2
     except OSError as fault:
         say_error(_plainly(fault))
@@ -187,12 +187,12 @@ def _session(params: Mapping[str, object], argv: Sequence[str]) -> Session:
 
 
 def _lines_of(fault: FleetError, session: Session | None) -> "Iterator[str]":
-    if isinstance(fault, Held) and fault.until and session:
-        from fleet.cli.hints import held_line
+    from fleet.cli.hints import held_line, taught
 
+    if isinstance(fault, Held) and fault.until and session:
         yield held_line(fault, session.zone)
         return
-    yield str(fault)
+    yield taught(fault, session)
     if isinstance(fault, BadHome):
         yield from map(str, fault.findings[1:])  # the first is in the sentence
 

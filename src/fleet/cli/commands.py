@@ -97,12 +97,12 @@ ALIASES = {
 
 LATER = {
     "remind": "fleet report TEXT --next TEXT tells your next run",
+    **dict.fromkeys(("know", "query"), "fleet find TEXT looks through what the team wrote"),
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
             "alerts", "capability", "dash", "deadletters", "forecast", "graph",
-            "hooks", "import", "install-service", "know", "map", "mcp", "mesh", "query",
-            "recap",
+            "hooks", "import", "install-service", "map", "mcp", "mesh", "recap",
         ),
         "",
     ),
@@ -123,6 +123,14 @@ BEFORE = ("--home", "--as", "--debug")
 
 PEOPLES = frozenset({"memory revert"})
 """Commands of operators under a word of the agents' half."""
+
+INSTEAD = {
+    **dict.fromkeys(("agent", "status"), "fleet agents shows who is there"),
+    "channel": "fleet channels shows yours",
+    **dict.fromkeys(("retract", "memory revert"), "fleet send operator TEXT asks a person to"),
+    **dict.fromkeys(("explain", "logs", "runs", "seen", "timeline"), "fleet find TEXT looks it up"),
+}
+"""What a run can say instead of an operators' command."""
 
 TOLERANT = frozenset(
     {

@@ -49,7 +49,8 @@ def send_command(
     if text is None and file is None and agent not in {*fleet.config.agents, OPERATOR}:
         from fleet.cli.hints import line
 
-        raise Usage(f"there is no text, or '{agent}' is it", f"say {line('send', 'AGENT', agent)}")
+        fix = f"say {line('send', 'AGENT', agent)} to one whom fleet agents lists"
+        raise Usage(f"there is no text, or '{agent}' is it", fix)
     words = text_of(session, text, file, f"fleet send {agent} 'TEXT'")
     record = fleet.talk.send(fleet.author, agent, words, key=key)
     channel = direct_name(fleet.author.name, agent)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fleet.cli.commands import BEFORE, COMMANDS, LATER_OPTIONS, PEOPLES, TOLERANT, is_operators
+from fleet.cli.commands import (
+    BEFORE,
+    COMMANDS,
+    INSTEAD,
+    LATER_OPTIONS,
+    PEOPLES,
+    TOLERANT,
+    is_operators,
+)
 from fleet.cli.session import Session
 from fleet.errors import Usage
 
@@ -63,8 +71,10 @@ class Group(OwnHelp, click.Group):
 
         Raises:
             Usage: there is none of that name.
+            NotAllowed: a run asks for what only a person may do.
         """
         if self.get_command(ctx, args[0]) is None:
+            _admit(ctx)
             raise Usage(f"there is no '{ctx.command_path} {args[0]}'", self._choices(ctx))
         return super().resolve_command(ctx, args)
 
@@ -76,13 +86,30 @@ class Group(OwnHelp, click.Group):
         return [name for name in self.commands if not (in_run and f"{group} {name}" in PEOPLES)]
 
     def _choices(self, ctx: click.Context) -> str:
-        """`say fleet schema list, or fleet schema show TYPE`: as the examples write them."""
-        lines = []
+        """`say fleet schema list, or fleet schema show pricing-change`: an example of each."""
+        return f"say {', or '.join(self.examples_below(ctx))}"
+
+    def examples_below(self, ctx: click.Context) -> list[str]:
+        """One of each command below this word."""
+        lines: list[str] = []
         for name in self.list_commands(ctx):
-            params = self.commands[name].params
-            words = [name, *(param.make_metavar(ctx) for param in params if _is_needed(param))]
-            lines.append(" ".join([ctx.command_path, *words]))
-        return f"say {', or '.join(lines)}"
+            command = self.commands[name]
+            below = click.Context(command, parent=ctx, info_name=name)
+            if isinstance(command, Group):
+                lines += command.examples_below(below)
+            elif isinstance(command, Command):
+                lines.append(command.examples[0])
+        return lines
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One example of each command, exactly as it is typed."""
+        _write_examples(formatter, self.examples_below(ctx))
+
+
+def _write_examples(formatter: click.HelpFormatter, lines: Sequence[str]) -> None:
+    with formatter.section("Examples"):
+        for line in lines:
+            formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
 def _admit(ctx: click.Context) -> None:
@@ -97,13 +124,9 @@ def _admit(ctx: click.Context) -> None:
     if session and is_operators(name):
         from fleet.identity import require_person
 
-        require_person(session.env, f"fleet {name}")
+        require_person(session.env, f"fleet {name}", INSTEAD.get(name, ""))
     if session and not TOLERANT.isdisjoint({words[0], name}):
         session.strict = False
-
-
-def _is_needed(param: click.Parameter) -> bool:
-    return isinstance(param, click.Argument) and param.required
 
 
 class Command(OwnHelp, click.Command):
@@ -128,8 +151,12 @@ class Command(OwnHelp, click.Command):
         if self.tail and "--" in args:
             at = args.index("--")
             args, rest = args[:at], args[at + 1 :]
-        options, texts = self._sorted(ctx, args)
-        left = super().parse_args(ctx, [*options, "--", *texts])
+        try:
+            options, texts = self._sorted(ctx, args)
+            left = super().parse_args(ctx, [*options, "--", *texts])
+        except click.UsageError:
+            _admit(ctx)  # who may not call it need not learn how
+            raise
         if self.tail:
             ctx.params["command"] = tuple(rest)
         return left
@@ -141,10 +168,7 @@ class Command(OwnHelp, click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's shape
         """The examples, exactly as they are typed."""
-        if self.examples:
-            with formatter.section("Examples"):
-                for line in self.examples:
-                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+        _write_examples(formatter, self.examples)
 
     def _sorted(self, ctx: click.Context, args: Sequence[str]) -> tuple[list[str], list[str]]:
         takes_value = self._options(ctx)
@@ -158,11 +182,19 @@ class Command(OwnHelp, click.Command):
             elif name in takes_value and (word == name or name.startswith("--")):
                 options.append(word)
                 if word == name and takes_value[name]:
-                    options.extend(value for value in [next(words, None)] if value is not None)
+                    options.append(self._value_of(ctx, name, next(words, None)))
             else:
                 self._refuse_typo(ctx, word, list(takes_value))
                 texts.append(word)
         return options, texts
+
+    def _value_of(self, ctx: click.Context, name: str, value: str | None) -> str:
+        """The word behind an option; click would take the `--` that ends the options for it."""
+        if value is None:
+            param = next(one for one in self.get_params(ctx) if name in one.opts)
+            shape = f"{name} {param.make_metavar(ctx)}"
+            raise click.BadOptionUsage(name, f"{name} needs a value: {shape}", ctx)
+        return value
 
     def _options(self, ctx: click.Context) -> dict[str, bool]:
         """Every word that is an option here, and whether a value follows it."""
@@ -178,11 +210,19 @@ class Command(OwnHelp, click.Command):
         name = word.partition("=")[0]
         if not name.startswith("-") or not name.replace("-", "").isalnum():
             return
-        fault = click.NoSuchOption(name, possibilities=known, ctx=ctx)
+        near = _near(name, known)
         takes_texts = any(isinstance(param, click.Argument) for param in self.params)
         elsewhere = (*BEFORE, *LATER_OPTIONS.get(str(ctx.info_name), ()))
-        if fault.possibilities or not takes_texts or name in elsewhere:
-            raise fault
+        if near or not takes_texts or name in elsewhere:
+            raise click.NoSuchOption(name, possibilities=near, ctx=ctx)
+
+
+def _near(option: str, known: Sequence[str]) -> list[str]:
+    """Options that are typed nearly so; the dashes that all have in common are no likeness."""
+    from difflib import get_close_matches
+
+    names = {name.lstrip("-"): name for name in known}
+    return [names[name] for name in get_close_matches(option.lstrip("-"), names, n=1, cutoff=0.65)]
 
 
 class Duration(click.ParamType[float]):

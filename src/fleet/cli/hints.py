@@ -7,20 +7,12 @@ from datetime import tzinfo
 
 import click
 
-from fleet.cli.commands import BEFORE, COMMANDS, LATER, LATER_OPTIONS, is_operators
+from fleet.cli.commands import ALIASES, BEFORE, COMMANDS, LATER, LATER_OPTIONS, is_operators
 from fleet.cli.grammar import Command
 from fleet.cli.output import soon
 from fleet.cli.session import Session
-from fleet.errors import FleetError, Held, Usage
+from fleet.errors import FleetError, Held, Rejected, Unknown, Usage
 from fleet.text import suggest
-
-WORDS = {
-    "publish": "emit", "signal": "emit", "event": "events", "say": "post",
-    "write": "post", "channel": "channels", "messages": "read", "answer": "reply", "who": "whoami",
-    "schemas": "schema", "types": "schema", "locks": "claims", "start": "up", "log": "logs",
-    "plan": "memory plan",
-    "undo": "retract", "idle": "report", "upgrade": "version", "lint": "check", "validate": "check",
-}  # fmt: skip
 
 REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
 """What models type to keep something: they are told the six words for it."""
@@ -32,6 +24,7 @@ FOR_PEOPLE = {
 }
 """What a person can say instead of a command that is not in this version."""
 
+LONGEST = 400  # characters of a line that is worth copying
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./#-]*", re.ASCII)  # a # inside a word is no comment
 
 
@@ -59,58 +52,67 @@ def _options(said: Mapping[str, object]) -> Iterator[str]:
                 yield from (name, str(one))
 
 
-def unknown_command(session: Session | None, word: str, rest: Sequence[str]) -> Usage:
-    """The refusal of the command `word`: what to type instead, in a run only what a run may."""
+def taught(fault: FleetError, session: Session | None) -> str:
+    """The line of a fault: what happened, and the line that the caller meant where one can tell."""
+    can_tell = isinstance(fault, (Usage, Unknown, Rejected))
+    better = _meant(session) if session and can_tell else ""
+    return f"{fault.what}: say {better}" if better else str(fault)
+
+
+def _meant(session: Session) -> str:
+    """The line that `session.words` meant, "" when nobody can tell or copy it."""
+    from fleet.cli.meant import meant
+
+    words = meant(session)
+    better = line(*words) if words else ""
+    return better if len(better) <= LONGEST and better.isprintable() else ""
+
+
+def unknown_command(session: Session | None, word: str) -> Usage:
+    """The refusal of the command `word`: what is near, in a run only of what a run may."""
     in_run = bool(session and session.in_run)
-    known = [name for name in COMMANDS if not (in_run and is_operators(name))]
-    near = WORDS.get(word)
-    if near == "post" and session and _begins_with_an_agent(session, rest):
-        near = "send"
     if word in REMEMBER:
         from fleet.cli.memory import SIX
 
         return Usage("a memory has six sections", SIX)
     if word in LATER:
-        return _later(word, f"'{word}' is", in_run=in_run)
-    what = f"there is no command '{word}'"
-    if near and near.partition(" ")[0] in known:
-        return Usage(what, f"say {line(*near.split(), *rest)}")
-    return Usage(what, suggest(word, known) or "fleet --help lists all")
+        instead = LATER[word] or ("" if in_run else FOR_PEOPLE.get(word, ""))
+        return Usage(f"'{word}' is not in this version", instead or "fleet --help lists what is")
+    known = [name for name in COMMANDS if not (in_run and is_operators(name))]
+    return Usage(f"there is no command '{word}'", suggest(word, known) or "fleet --help lists all")
 
 
-def _later(word: str, subject: str, *, in_run: bool) -> Usage:
-    instead = LATER[word] or ("" if in_run else FOR_PEOPLE.get(word, ""))
-    return Usage(f"{subject} not in this version", instead or "fleet --help lists what is")
-
-
-def _begins_with_an_agent(session: Session, rest: Sequence[str]) -> bool:
-    try:
-        return bool(rest) and rest[0] in session.fleet.config.agents
-    except FleetError:
-        return False
-
-
-def usage_line(fault: click.ClickException, argv: Sequence[str], *, in_run: bool) -> str:
+def usage_line(fault: click.ClickException, session: Session) -> str:
     """One sentence for a fault that click found, with the corrected line or an example."""
+    argv = session.words
     message = fault.format_message().strip().rstrip(".")
+    message = message[:1].lower() + message[1:]
     ctx: click.Context | None = getattr(fault, "ctx", None)
-    if isinstance(fault, click.NoSuchOption):
-        name = str(ctx.info_name) if ctx else ""
-        if fault.option_name in LATER_OPTIONS.get(name, ()):
-            return f"{fault.option_name} is not in this version: fleet {name} --help has what is"
-        if fault.option_name in BEFORE and name in argv:
-            fixed = _moved(argv, fault.option_name, name, dropped=in_run)
-            return f"{fault.option_name} stands before the command: say {line(*fixed)}"
-        message = f"there is no option {fault.option_name}"
-        if fault.possibilities:
-            fixed = [_renamed(word, fault.option_name, fault.possibilities[0]) for word in argv]
-            return f"{message}: say {line(*fixed)}"
+    name = str(ctx.info_name) if ctx else ""
+    option = fault.option_name if isinstance(fault, click.NoSuchOption) else ""
+    if option in LATER_OPTIONS.get(name, ()):
+        return f"{option} is not in this version: fleet {name} --help has what is"
+    if option in BEFORE and name in argv:
+        fixed = _moved(argv, option, name, dropped=session.in_run)
+        return f"{option} stands before the command: say {line(*fixed)}"
+    message = f"there is no option {option}" if option else message
+    if better := _meant(session):
+        return f"{message}: say {better}"
+    if isinstance(fault, click.NoSuchOption) and fault.possibilities:
+        fixed = [_renamed(word, option, fault.possibilities[0]) for word in argv]
+        return f"{message}: say {line(*fixed)}"
     if ctx and isinstance(ctx.command, Command):
         if "unexpected extra argument" in message and (whole := _quoted(ctx, argv)):
             return f"a text with spaces needs quotes: say {line(*whole)}"
-        if ctx.command.examples:
-            return f"{_plain(message)}: for example {ctx.command.examples[0]}"
-    return f"{_plain(message)}: fleet --help lists the commands"
+        return f"{message}: for example {_example(ctx.command, message)}"
+    return f"{message}: fleet --help lists the commands"
+
+
+def _example(command: Command, message: str) -> str:
+    """An example with the option that `message` is about, or the first."""
+    options = re.findall(r"--[a-z]+", message)
+    having = (line for line in command.examples if any(name in line for name in options))
+    return next(having, command.examples[0])
 
 
 def _moved(argv: Sequence[str], option: str, command: str, *, dropped: bool) -> list[str]:
@@ -123,10 +125,6 @@ def _moved(argv: Sequence[str], option: str, command: str, *, dropped: bool) -> 
     return [*before, *taken, *after[:place], *after[place + width :]]
 
 
-def _plain(message: str) -> str:
-    return message[:1].lower() + message[1:]
-
-
 def _renamed(word: str, old: str, new: str) -> str:
     name, equals, value = word.partition("=")
     return new + equals + value if name == old else word
@@ -137,8 +135,8 @@ def _quoted(ctx: click.Context, argv: Sequence[str]) -> list[str] | None:
     arguments = [p for p in ctx.command.params if isinstance(p, click.Argument)]
     if not arguments or arguments[-1].name != "text":
         return None
-    at = list(argv).index(str(ctx.info_name)) if ctx.info_name in argv else -1
-    words = argv[at + 1 :] if at >= 0 else ()
+    at = next((i for i, w in enumerate(argv) if ALIASES.get(w, w) == ctx.info_name), len(argv))
+    words = argv[at + 1 :]
     if not words or any(word.startswith("-") for word in words):
         return None
     first = len(arguments) - 1

@@ -7,34 +7,9 @@ from fleet.cli.grammar import Command, Group
 from fleet.cli.inputs import argument, text_of
 from fleet.cli.memory import AS_JSON, FILE, say_change
 from fleet.cli.session import Session, pass_session
-from fleet.errors import Usage
 
 
-class _Adding(Group):
-    """A group whose `add` people forget: `fleet goal 'ten replies'`."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the first word names.
-
-        Raises:
-            Usage: there is none of that name; with the line that adds the words.
-        """
-        from fleet.text import suggest
-
-        known = self.get_command(ctx, args[0]) is not None
-        if not known and (" " in args[0] or not suggest(args[0], self.commands)):
-            from fleet.cli.hints import line
-
-            words = ctx.command_path.split()[1:]
-            raise Usage(
-                f"{ctx.command_path} needs a word first", f"say {line(*words, 'add', *args)}"
-            )
-        return super().resolve_command(ctx, args)
-
-
-class _Lessons(_Adding):
+class _Lessons(Group):
     """`fleet lesson success TEXT` is `fleet lesson add TEXT --category success`."""
 
     def resolve_command(
@@ -86,7 +61,7 @@ def lesson_add_command(
     """Add a lesson; one that you have already is counted, not added. TEXT `-` reads stdin."""
     words = text_of(session, text, file, "fleet lesson add 'TEXT' --importance high")
     change = session.fleet.memory.learn(
-        session.fleet.author, words, category=category, importance=importance
+        session.fleet.author, words, category=category.lower(), importance=importance.lower()
     )
     say_change(session, change, as_json=as_json)
 
@@ -94,7 +69,7 @@ def lesson_add_command(
 # Goals --------------------------------------------------------------------------------------------
 
 
-@click.group("goal", cls=_Adding, short_help=COMMANDS["goal"].line)
+@click.group("goal", cls=Group, short_help=COMMANDS["goal"].line)
 def goal_command() -> None:
     """What you want to reach over many runs, and how far you are."""
 
@@ -163,7 +138,7 @@ def goal_abandon_command(session: Session, *, item: str, reason: str, as_json: b
 # Research -----------------------------------------------------------------------------------------
 
 
-@click.group("research", cls=_Adding, short_help=COMMANDS["research"].line)
+@click.group("research", cls=Group, short_help=COMMANDS["research"].line)
 def research_command() -> None:
     """What you found out, and where."""
 
@@ -191,12 +166,12 @@ def research_add_command(
 # Strengths and weaknesses -------------------------------------------------------------------------
 
 
-@click.group("strength", cls=_Adding, short_help=COMMANDS["strength"].line)
+@click.group("strength", cls=Group, short_help=COMMANDS["strength"].line)
 def strength_command() -> None:
     """What you are good at: others see it when they look for somebody."""
 
 
-@click.group("weakness", cls=_Adding, short_help=COMMANDS["weakness"].line)
+@click.group("weakness", cls=Group, short_help=COMMANDS["weakness"].line)
 def weakness_command() -> None:
     """What you are bad at: others see it when they look for somebody."""
 

@@ -36,6 +36,8 @@ def report_command(
     """Say what this run did: collaborators see it, and you do when you wake."""
     if idle is not None and (text is not None or file is not None):
         raise Usage("either a report or --idle", "say fleet report --idle 'no new leads'")
+    if text == "idle":  # as a report it would not satisfy `expects`
+        raise Usage("there is no reason", "say fleet report --idle 'REASON'")
     said = idle if idle is not None else text_of(session, text, file, "fleet report 'TEXT'")
     fleet = session.fleet
     record = fleet.runs.report(

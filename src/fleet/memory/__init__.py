@@ -278,10 +278,11 @@ class Memory:
         """
         owner, item = parse_item(ref, agent)
         if self._now(owner) != agent:
-            raise NotAllowed(f"{ref} is {owner}'s, you are {agent}", "a memory is its own agent's")
+            fix = "a memory is its own agent's: fleet memory show shows yours"
+            raise NotAllowed(f"{ref} is {owner}'s, you are {agent}", fix)
         if item[0] != kind.letter:
             what = f"{item} is a {BY_LETTER[item[0]].noun}, no {kind.noun}"
-            raise Usage(what, f"their ids begin with {kind.letter}")
+            raise Usage(what, f"their ids begin with {kind.letter}: fleet memory show")
         return item
 
     def _lesson(self, log: MemoryLog, agent: str, ref: str) -> str:
@@ -336,7 +337,7 @@ def _check_word(what: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         from fleet.text import suggest
 
-        choice = f"say {', '.join(known[:-1])} or {known[-1]}"
+        choice = f"say --{what} {', '.join(known[:-1])} or {known[-1]}"
         raise Rejected(f"{word!r} is no {what}", suggest(word, known) or choice)
 
 

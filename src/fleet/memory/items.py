@@ -89,7 +89,8 @@ def parse_item(text: str, agent: str) -> tuple[str, str]:
     letter, number = item[:1].upper(), item[1:]
     known = letter in BY_LETTER and number.isascii() and number.isdigit()
     if not known or len(number) > _DIGITS or (slash and not owner):
-        raise Usage(f"'{text}' is no item of a memory", f"write it like L12 or {agent}/L12")
+        fix = f"write it like L12 or {agent}/L12: fleet memory show lists them"
+        raise Usage(f"'{text}' is no item of a memory", fix)
     return owner or agent, f"{letter}{int(number)}"
 
 
