@@ -51,6 +51,6 @@ def test_a_clipped_text_names_the_way_to_the_whole(tmp_path: Path) -> None:
     assert 0 < int(more) < len(text)
 
     (line,) = reader.does(call("read", "strategy"))
-    assert re.search(r"(?m)^1 clipped: add --json", line.out)
+    assert re.search(r"(?m)^1 clipped: fleet .* --json$", line.out)
     (events,) = reader.does(call("events"))
-    assert re.search(r"(?m)^1 clipped: add --json", events.out)
+    assert re.search(r"(?m)^1 clipped: fleet .* --json$", events.out)

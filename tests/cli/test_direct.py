@@ -139,7 +139,7 @@ def test_a_run_sees_a_team_of_any_size_within_its_limits(home: Path, fleet: Flee
 
     assert tokens(shown) <= 2000
     assert sum(" · " in line for line in shown.splitlines()) == 20
-    assert "23 more: add --json" in shown
+    assert "23 more, 20 clipped: fleet agents --json" in shown
 
 
 def test_an_inbox_names_its_json(home: Path) -> None:

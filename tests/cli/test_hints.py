@@ -65,7 +65,7 @@ def test_unknown_names_are_4_with_what_there_is(home: Path) -> None:
         (["logs", "outreach"], "outreach has not run yet: fleet run outreach"),
         (["--as", "nope", "whoami"], "there are competitor-watch, outreach, reply-handler"),
         (["send", "reply-handlr", "x"], "did you mean 'reply-handler'?"),
-        (["dm", "strategy", "x"], "it is a channel: fleet post strategy 'TEXT'"),
+        (["dm", "strategy", "x"], "say fleet post strategy x"),
         (["message", "all", "x"], "post where all of them read: fleet channels"),
         (["send", "human", "x"], "fleet send operator 'TEXT' reaches a person"),
         (["post", "outreach", "x"], "it is an agent: fleet send outreach 'TEXT'"),

@@ -19,6 +19,7 @@ from conftest import Fleet
     [
         (["pots", "strategy", "x"], "did you mean 'post'?"),
         (["publish", "strategy", "x y"], "say fleet emit strategy 'x y'"),
+        (["messages", "strategy#1"], "say fleet show strategy#1"),
         (["post", "strategy", "two", "words"], "say fleet post strategy 'two words'"),
         (["post", "strategy", "x", "--repyl-to", "strategy#1"], "--reply-to strategy#1"),
         (["post"], "for example fleet post strategy"),

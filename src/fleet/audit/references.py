@@ -129,7 +129,7 @@ def _item(fleet: "Fleet", text: str, item: re.Match[str]) -> Meant:
     if not fleet.store.head(stream):
         others = [name for name in fleet.config.agents if name != agent]
         near = "" if agent in fleet.config.agents else suggest(agent, others)
-        raise Unknown(f"{agent} keeps nothing, so there is no {text}", near or "fleet agents")
+        raise Unknown(f"{agent} has no memory, so there is no {text}", near or "fleet agents")
     return Meant(f"{agent}/{text.rpartition('/')[2]}", stream, int(item["seq"]))
 
 

@@ -103,7 +103,9 @@ def find_command(
         same = {"--type": word, "--in": channel, "--agent": agent, "--since": since}
         options = {**same, "--until": until, "--limit": limit, "--before": shown[-1].ref}
         rest = again(session, ["find", text], options)
-    say_items(session, [item(session, hit) for hit in shown], rest)
+    say_items(
+        session, [item(session, hit) for hit in shown], rest, none="no record has these words"
+    )
 
 
 def index(session: Session) -> "Index":

@@ -247,7 +247,14 @@ def _by_value(session: Session, asked: dict[str, Any]) -> "list[Record] | None":
         return events(session.fleet, index, **asked)
 
 
-def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_json: bool) -> None:
+def _say_events(
+    session: Session,
+    shown: Sequence["Record"],
+    rest: str,
+    *,
+    none: str = "nothing",
+    as_json: bool,
+) -> None:
     gone = {} if session.as_an_agent else reasons_of(session, shown)
     if as_json:
         from fleet.bus import event_json
@@ -263,7 +270,7 @@ def _say_events(session: Session, shown: Sequence["Record"], rest: str, *, as_js
         )
         for record in shown
     ]
-    say_items(session, items, rest)
+    say_items(session, items, rest, none=none)
 
 
 def _to(record: "Record") -> str:
@@ -306,4 +313,4 @@ def _follow(
             retracted=not session.as_an_agent,
         )
         seen = upto(head, fresh)
-        _say_events(session, fresh, "", as_json=as_json)
+        _say_events(session, fresh, "", none="", as_json=as_json)

@@ -144,7 +144,8 @@ def claims_command(
     rows = [[c.key, c.holder, f"until {local(c.expires, zone)}", _kept(c)] for c in live]
     lines = table(rows) if rows else []
     items = [Item(line, claim.note) for line, claim in zip(lines, live, strict=True)]
-    say_items(session, items)
+    none = f"no live claim begins with {prefix}" if prefix else "no live claims"
+    say_items(session, items, none=none)
 
 
 def _in_time(record: "Record", first: float | None, last: float | None) -> bool:

@@ -88,7 +88,8 @@ def inbox_command(session: Session, *, everything: bool, limit: int | None, as_j
         from fleet.cli.hints import again
 
         rest = again(session, ["inbox"], {"--all": everything, "--limit": most * 2, "--json": True})
-    say_messages(session, found[-most:], rest, as_json=as_json)
+    none = "nothing" if everything else "nothing unread: fleet inbox --all shows the rest"
+    say_messages(session, found[-most:], rest, none=none, as_json=as_json)
 
 
 def _places(session: Session, channels: Sequence[str]) -> Mapping[str, int]:

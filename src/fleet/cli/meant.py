@@ -31,7 +31,9 @@ def meant(session: Session) -> list[str] | None:
     words = [ALIASES.get(word, word) for word in typed[:1]] + typed[1:]
     if not words:
         return None
-    guess = _addressed(_in_place(_by_rules(words, session)), session)
+    spelled = _spelled(words)
+    guess = spelled if spelled != words else _by_rules(words, session)
+    guess = _addressed(_in_place(guess), session)
     guess = _fields(guess) if guess[0] == "emit" else guess
     if guess == words or not _is_taken(guess, session):
         return None
@@ -44,6 +46,19 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
     while at < len(words) and words[at].partition("=")[0] in BEFORE:
         at += 1 if words[at] == "--debug" or "=" in words[at] else 2
     return list(words[:at]), list(words[at:])
+
+
+def _spelled(words: list[str]) -> list[str]:
+    """`words` with the second as the command that it nearly is."""
+    from difflib import get_close_matches
+
+    from fleet.cli.app import fleet_command
+
+    group = fleet_command.get_command(click.Context(fleet_command), words[0])
+    if not isinstance(group, click.Group) or not words[1:] or words[1] in group.commands:
+        return words
+    near = get_close_matches(words[1], group.commands, n=1, cutoff=0.75)
+    return [words[0], *near, *words[2:]] if near else words
 
 
 # Rules --------------------------------------------------------------------------------------------

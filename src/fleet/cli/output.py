@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from fleet.talk import Message
 
 RUN_ITEMS = 20  # what one read shows inside a run
-RUN_TOKENS = 1900  # of 2,000: the last line needs some
+RUN_TOKENS = 2000  # of it all, the last lines too
+FEWEST = 8  # characters: no text has more to a token
 INDENT = "  "
 
 
@@ -165,26 +166,27 @@ def going_on(
     }
 
 
-def say_items(session: Session, items: Sequence[Item], rest: str = "") -> None:
+def say_items(
+    session: Session, items: Sequence[Item], rest: str = "", *, none: str = "nothing"
+) -> None:
     """Print a list; inside a run only what fits, and last the command that shows the rest.
 
     Args:
         session: who asks.
         items: in the order in which they are printed.
         rest: the command that shows what `items` leaves out; "" when that is nothing.
+        none: what is said, where a write would answer in words, when there are no items.
     """
-    shown, clipped = _fitting(items) if session.in_run else (list(items), 0)
+    shown, last = _fitting(session, items, rest) if session.in_run else (items, [])
     note_read(session, [item.ref for item in shown])
     for item in shown:
         say(item.head)
         for line in item.body.splitlines() if item.body else ():
             say(INDENT + line)
-    if rest:
-        say(f"more: {rest}")
-    elif len(shown) < len(items):
-        say(f"{len(items) - len(shown)} more: add --json")
-    if clipped:
-        say(f"{clipped} clipped: add --json for the whole texts")
+    if not items and none and session.one_line:
+        say(none)
+    for line in last or ([f"more: {rest}"] if rest else []):
+        say(line)
 
 
 def say_objects(session: Session, objects: Iterable[Mapping[str, object]]) -> None:
@@ -212,36 +214,61 @@ def note_read(session: Session, refs: Sequence[str]) -> None:
     note(session.fleet.config.run_folder(run), read)
 
 
-def _fitting(items: Sequence[Item]) -> tuple[list[Item], int]:
-    """What a run may see of a list, and how many bodies had to be clipped for it."""
+def _fitting(
+    session: Session, items: Sequence[Item], rest: str
+) -> tuple[Sequence[Item], list[str]]:
+    """What a run may see of a list, and the lines that say how to see the rest."""
     from fleet.text import tokens
 
-    chosen = list(items[:RUN_ITEMS])
-    costs = [tokens(_printed(item)) for item in chosen]
-    if sum(costs) <= RUN_TOKENS:
-        return chosen, 0
-    fair = RUN_TOKENS // len(chosen)
-    long = [cost > fair for cost in costs]
-    spare = RUN_TOKENS - sum(cost for cost in costs if cost <= fair)
-    share = spare // sum(long)
-    fitting = [
-        _clipped(i, share) if is_long else i for i, is_long in zip(chosen, long, strict=True)
-    ]
-    return fitting, sum(a is not b for a, b in zip(chosen, fitting, strict=True))
+    left = 0 if rest else max(0, len(items) - RUN_ITEMS)
+    fitting = _within(RUN_TOKENS, items[:RUN_ITEMS])
+    if fitting == items and not rest:
+        return items, []
+    more = [f"more: {rest}"] if rest else []
+    budget = RUN_TOKENS - sum(map(tokens, [*more, _whole(session, left, RUN_ITEMS)]))
+    fitting = _within(max(budget, RUN_TOKENS // 4), items[:RUN_ITEMS])
+    clipped = sum(a is not b for a, b in zip(items, fitting, strict=False))
+    whole = _whole(session, left, clipped)
+    return fitting, [*more, *([whole] if whole else [])]
+
+
+def _whole(session: Session, left: int, clipped: int) -> str:
+    """`23 more, 5 clipped: fleet claims --json`; "" when that is all of it."""
+    from fleet.cli.hints import line
+
+    counts = [f"{n} {word}" for n, word in ((left, "more"), (clipped, "clipped")) if n]
+    return f"{', '.join(counts)}: {line(*session.words, '--json')}" if counts else ""
+
+
+def _within(budget: int, items: Sequence[Item]) -> Sequence[Item]:
+    """The items, the long ones clipped alike so that all together cost at most `budget` tokens."""
+    from fleet.text import tokens
+
+    costs = [tokens(_printed(item)) for item in items]
+    if sum(costs) <= budget:
+        return items
+    fair = budget // len(items)
+    share = (budget - sum(cost for cost in costs if cost <= fair)) // sum(c > fair for c in costs)
+    pairs = zip(items, costs, strict=True)
+    return [_clipped(item, share) if cost > fair else item for item, cost in pairs]
 
 
 def _printed(item: Item) -> str:
-    return escape(item.head) + "\n" + escape(item.body, newlines=True) + "\n"
+    lines = [item.head, *(INDENT + line for line in item.body.splitlines())]
+    return escape("\n".join(lines), newlines=True) + "\n"
 
 
 def _clipped(item: Item, budget: int) -> Item:
-    """The item with as much of its body as costs, with the head, at most `budget` tokens."""
+    """The item with as much of its body, and then of its head, as costs at most `budget` tokens."""
     from fleet.text import clip, tokens
 
-    short, length = item, len(item.body)
-    while length > 1 and tokens(_printed(short)) > budget:
-        length = length * 3 // 4
-        short = Item(item.head, clip(item.body, length))
+    short = item
+    for name, least in (("body", 1), ("head", budget)):
+        text = getattr(item, name)
+        length = min(len(text), FEWEST * budget)
+        while length > least and tokens(_printed(short)) > budget:
+            length = length * 3 // 4
+            short = short._replace(**{name: clip(text, length)})
     return short
 
 

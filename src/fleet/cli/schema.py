@@ -4,7 +4,7 @@ import click
 
 from fleet.cli.commands import COMMANDS
 from fleet.cli.grammar import Command, Group
-from fleet.cli.output import Item, say, say_items, say_json, table
+from fleet.cli.output import Item, say_items, say_json, table
 from fleet.cli.session import Session, pass_session
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -50,14 +50,15 @@ def show_command(session: Session, *, event_type: str, as_json: bool) -> None:
     if as_json:
         say_json(kind.source)
         return
-    say(f"{kind.name}: {kind.description}")
+    lines = []
     for name, json_type in kind.properties.items():
         must = "required" if name in kind.required else "optional"
-        say(f"  {name}  {json_type}, {must}")
+        lines.append(f"{name}  {json_type}, {must}")
     if kind.x_claim:
-        say(f"  emitting takes the claim {kind.x_claim}")
+        lines.append(f"emitting takes the claim {kind.x_claim}")
     if kind.x_to:
-        say(f"  it goes to the agent named by {kind.x_to}")
+        lines.append(f"it goes to the agent named by {kind.x_to}")
     if kind.x_subject:
-        say(f"  it announces {kind.x_subject}: fleet metric record takes numbers for it")
-    say(line("emit", kind.name, *(f"{name}=..." for name in kind.required)))
+        lines.append(f"it announces {kind.x_subject}: fleet metric record takes numbers for it")
+    copied = line("emit", kind.name, *(f"{name}=..." for name in kind.required))
+    say_items(session, [Item(f"{kind.name}: {kind.description}", "\n".join(lines)), Item(copied)])

@@ -245,7 +245,14 @@ def _say_done(session: Session, about: "Record | Message", line: str, *, as_json
 # What is read -------------------------------------------------------------------------------------
 
 
-def say_messages(session: Session, shown: Sequence["Message"], rest: str, *, as_json: bool) -> None:
+def say_messages(
+    session: Session,
+    shown: Sequence["Message"],
+    rest: str,
+    *,
+    none: str = "nothing",
+    as_json: bool,
+) -> None:
     """Print messages; `rest` is the command that shows those that are left out."""
     if as_json:
         from fleet.talk import message_json
@@ -257,7 +264,7 @@ def say_messages(session: Session, shown: Sequence["Message"], rest: str, *, as_
         Item(_head(message, local(message.at, zone)), message.text, message.ref)
         for message in shown
     ]
-    say_items(session, items, rest)
+    say_items(session, items, rest, none=none)
 
 
 def _head(message: "Message", at: str) -> str:
@@ -287,7 +294,7 @@ def _follow(
             fleet.author, channel, since_seq=seen, thread=thread, limit=head - seen
         )
         seen = upto(head, fresh)
-        say_messages(session, fresh, "", as_json=as_json)
+        say_messages(session, fresh, "", none="", as_json=as_json)
 
 
 def _seen(session: Session, channel: str) -> int:
