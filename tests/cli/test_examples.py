@@ -2,7 +2,6 @@
 
 import ast
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,94 +10,35 @@ import click
 import fleet
 from calls import call, many
 from fleet.cli.app import fleet_command
-from fleet.cli.commands import COMMANDS, LATER, LATER_OPTIONS, is_operators
-from fleet.cli.grammar import Command
-from fleet.homes import copy
-from fleet.identity import SYSTEM, issue_token
-from fleet.records import Body, Draft
-from fleet.runs import Verdict
-from fleet.wiring import open_fleet
-from reference import leaves
+from fleet.cli.commands import COMMANDS, LATER, LATER_OPTIONS
+from fleet.text import tokens
+from grown import examples, grown, in_a_run
 
-NOT_HERE = {
-    "init",
-    "demo",
-    "up",
-    "stop",
-    "run",
-    "doctor",
-    "logs",
-    "shadow",
-    "replay",
-    "diff",
-    "restore",
-}  # they start or need more
-RUN = "019b2e00-0000-7000-8000-000000000001"
-REMEMBERED = [
-    *("lesson", "goal", "goal", "plan", "strength", "weakness", "research", "plan", "goal"),
-    *("lesson", "lesson", "lesson", "lesson"),
-]  # from L1 to L13
-TASK = (
-    '{"taskId": "17", "title": "x", "assignedTo": "outreach", "createdBy": "orchestrator",'
-    ' "priority": "high", "description": "x"}'
-)
 SOURCE = Path(fleet.__file__).parent
 NAMED = re.compile(r"(?<![\w./-])fleet (?:--(?:as|home) [^\s,]+ )*([a-z][a-z-]*)")
 PROSE = {
     "cannot", "command", "existed", "in", "is", "keeper", "knows", "makes", "may", "needs", "of",
     "reads", "started", "that", "with", "writes",
 }  # fmt: skip
-
-
-def examples(*, operators: bool) -> list[list[str]]:
-    """The words of each example of one half, without those of `NOT_HERE` and here-documents."""
-    found: list[list[str]] = []
-    for name, leaf in leaves().items():
-        if is_operators(name) == operators and name.partition(" ")[0] not in NOT_HERE:
-            assert isinstance(leaf, Command)
-            found += [_words(line) for line in leaf.examples]
-    return [words for words in found if words and "--" not in words and "--check" not in words]
-
-
-def _words(line: str) -> list[str]:
-    """What follows `fleet`; nothing for a here-document, whose other lines are lines too."""
-    return shlex.split(line)[1:] if line.startswith("fleet ") and "<<" not in line else []
-
-
-def grown(tmp_path: Path) -> Path:
-    """A home from `init` with strategy#412, events#97 for outreach, two runs and its memory."""
-    root = tmp_path / "grown"
-    copy("growth", root)
-    fleet = open_fleet(root, env={})
-    store = fleet.store
-    for number in range(2):
-        run = f"019b2e00-000{number}-7000-8000-000000000009"
-        fleet.runs.start(SYSTEM, "outreach", run, slot=f"hand:{run}")
-        fleet.runs.finish("outreach", run, Verdict("ok"), ended="2026-11-30T10:00:00.000+00:00")
-    post: Body = {"op": "post", "text": "x", "reply_to": None, "thread": None, "pin": False}
-    store.append("channels/strategy", [Draft({**post, "from_agent": "a", "run": None})] * 412)
-    event: Body = {"op": "event", "type": "reply-received", "payload": {}, "cause": None}
-    event |= {"from_agent": "a", "to_agent": "outreach", "hops": 0, "run": None}
-    store.append("events", [Draft(event)] * 97)
-    said = {"finding": "x", "source": "y", "category": "success", "importance": "low", "run": run}
-    memory = [Draft({"op": op, "text": f"{n}", **said}) for n, op in enumerate(REMEMBERED)]
-    store.append("memory-log/outreach", memory)
-    return root
+READING = {
+    "read", "channels", "inbox", "agents", "events", "schema", "find", "claims", "whoami",
+}  # fmt: skip
 
 
 def test_every_example_of_the_agents_works_in_a_home_from_init(tmp_path: Path) -> None:
-    """Each example in an agent's help is done when a run of outreach copies it."""
+    """Each example in an agent's help is done when a run of outreach copies it.
+
+    Every write is answered by one line of at most 60 tokens.
+    """
     root = grown(tmp_path)
-    work = root / "work" / "outreach"
-    work.mkdir(parents=True)
-    (work / "notes.md").write_text("notes")
-    (work / "task.json").write_text(TASK)
-    token = issue_token(open_fleet(root, env={}).store, RUN, "outreach", "", 600.0, 0)
-    env = {"FLEET_HOME": str(root), "FLEET_RUN_ID": RUN, "FLEET_RUN_TOKEN": token}
+    work, env = in_a_run(root)
 
     lines = examples(operators=False)
     for words, done in zip(lines, many(work, [call(*w) for w in lines], env), strict=True):
         assert done.code == 0, (words, done.err)
+        if words[0] not in READING and "show" not in words:
+            assert done.out.count("\n") == 1, words
+            assert tokens(done.out) <= 60, words
 
 
 def test_every_example_of_the_operators_works_in_a_home_from_init(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_unknown_names_are_4_with_what_there_is(home: Path) -> None:
         (["dm", "strategy", "x"], "say fleet post strategy x"),
         (["message", "all", "x"], "post where all of them read: fleet channels"),
         (["send", "human", "x"], "fleet send operator 'TEXT' reaches a person"),
-        (["post", "outreach", "x"], "it is an agent: fleet send outreach 'TEXT'"),
+        (["post", "outreach", "x"], "say fleet send outreach x"),
         (["read", "reply-handler+outreach"], "their channel is outreach+reply-handler"),
         (["read", "nope+outreach"], "fleet channels"),
         (["events", "--for", "nope"], "there are competitor-watch, outreach, reply-handler"),

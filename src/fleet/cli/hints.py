@@ -12,7 +12,7 @@ from fleet.cli.grammar import Command
 from fleet.cli.output import soon
 from fleet.cli.session import Session
 from fleet.errors import FleetError, Held, Rejected, Unknown, Usage
-from fleet.text import suggest
+from fleet.text import clip, suggest
 
 REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
 """What models type to keep something: they are told the six words for it."""
@@ -24,6 +24,7 @@ FOR_PEOPLE = {
 }
 """What a person can say instead of a command that is not in this version."""
 
+MESSAGE = 200  # characters of what click says, which repeats what was typed
 LONGEST = 400  # characters of a line that is worth copying
 _PLAIN = re.compile(r"[\w@%+=:,./-][\w@%+=:,./#-]*", re.ASCII)  # a # inside a word is no comment
 
@@ -85,7 +86,7 @@ def unknown_command(session: Session | None, word: str) -> Usage:
 def usage_line(fault: click.ClickException, session: Session) -> str:
     """One sentence for a fault that click found, with the corrected line or an example."""
     argv = session.words
-    message = fault.format_message().strip().rstrip(".")
+    message = clip(fault.format_message().strip().rstrip("."), MESSAGE)
     message = message[:1].lower() + message[1:]
     ctx: click.Context | None = getattr(fault, "ctx", None)
     name = str(ctx.info_name) if ctx else ""
@@ -140,7 +141,8 @@ def _quoted(ctx: click.Context, argv: Sequence[str]) -> list[str] | None:
     if not words or any(word.startswith("-") for word in words):
         return None
     first = len(arguments) - 1
-    return [*argv[: at + 1], *words[:first], " ".join(words[first:])]
+    name = str(ctx.info_name)  # and not its alias
+    return [*argv[:at], name, *words[:first], " ".join(words[first:])]
 
 
 def held_line(fault: Held, zone: tzinfo) -> str:

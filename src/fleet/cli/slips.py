@@ -10,7 +10,7 @@ KINDS = {
     "PLAIN": r"[^-\s#][^\s#]*",
     "OTHER": r"[^-\s]\S*",
     "NAME": r"[a-z][a-z0-9_+-]*",
-    "SUBJECT": r"(?!(?:record|show)$)[^-\s]\S*",
+    "SUBJECT": r"(?!(?:record|show|list)$)[^-\s]\S*",
     "N": r"\d+",
     "REF": r"\S+#\d+",
     "ITEM": r"[LGRPSWlgrpsw]\d+",
@@ -39,7 +39,7 @@ types|schemas                                  > schema list
 schemas *                                      > schema *
 schema ls|all|types|show                       > schema list
 schema list|get|describe PLAIN                 > schema show PLAIN
-schema PLAIN                                   > schema show PLAIN
+schema SUBJECT                                 > schema show SUBJECT
 show PLAIN N                                   > show PLAIN#N
 get|cat|view|open|read|message|messages REF    > show REF
 grep|lookup +                                  > find +
