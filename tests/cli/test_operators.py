@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from calls import call, many
 from conftest import Fleet, Write
 from fleet.identity import SYSTEM
+from fleet.records import Body, Draft
 from fleet.wiring import open_fleet
 from fleets import until
 
@@ -275,3 +278,15 @@ def test_next_stops_at_its_limit(home: Path, fleet: Fleet) -> None:
 
     some = fleet("next", "--days", "2", "--limit", "3", "--json").stdout.splitlines()
     assert some == whole[:3]
+
+
+def test_a_run_whose_beginning_is_lost_is_shown(home: Path) -> None:
+    """Of a run of which only a report is left, every list says that its start is unknown."""
+    run = "019b2e00-0000-7000-8000-000000000009"
+    report: Body = {"op": "report", "text": "x", "next": "", "idle": False, "run": run}
+    open_fleet(home, env={}).store.append("runs/outreach", [Draft(report)])
+
+    runs, agents, shown = many(home, [call("runs"), call("agents"), call("show", run)])
+
+    assert [done.code for done in (runs, agents, shown)] == [0, 0, 0]
+    assert re.search(rf"{run}  outreach  -  ", runs.out)

@@ -143,7 +143,7 @@ def _shown(session: Session, shown: "Shown") -> Item:
     said = shown.as_json()
     if shown.run:
         run = shown.run
-        at = local(run.started, session.zone) if run.started else "-"
+        at = local(run.started, session.zone)
         head = f"run {run.ref} · {at} · {run.agent} · {run.outcome or 'running'}"
         body = said
     else:

@@ -294,7 +294,9 @@ def reasons_of(session: Session, records: "Sequence[Record]") -> dict[int, str]:
 
 
 def local(instant: str, zone: "tzinfo") -> str:
-    """An RFC 3339 instant as `2026-11-30 14:32` in `zone`."""
+    """An RFC 3339 instant as `2026-11-30 14:32` in `zone`; "-" for "", which nobody knows."""
+    if not instant:
+        return "-"
     from datetime import datetime
 
     return datetime.fromisoformat(instant).astimezone(zone).strftime("%Y-%m-%d %H:%M")

@@ -231,7 +231,7 @@ def _of_the_run(session: Session, run: "Run") -> str:
 
 def _when(session: Session, run: "Run") -> tuple[str, str]:
     """From when to when, and how it ended."""
-    started = local(run.started, session.zone) if run.started else "-"
+    started = local(run.started, session.zone)
     ended = f" to {local(run.ended, session.zone)}" if run.ended else ""
     return started + ended, (run.outcome or "running") + retracted_mark(run.retracted)
 

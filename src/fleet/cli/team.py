@@ -66,7 +66,7 @@ def _json(match: "Match", state: str) -> "Body":
 def _item(match: "Match", state: str, zone: "tzinfo") -> Item:
     mate = match.mate
     parts = [mate.agent.id, state]
-    if mate.run and mate.run.open:
+    if mate.run and mate.run.open and mate.run.started:  # whose first record was lost has none
         parts.append(f"since {local(mate.run.started, zone)}")
     if mate.before:
         parts.append(f"{mate.before.outcome} {local(str(mate.before.ended), zone)}")
