@@ -112,8 +112,9 @@ def show_command(
 
         options = {"--agent": agent, "--archive": archive, "--limit": limit}
         more = again(session, ["memory", "show"], options | {"--after": shown[-1]["id"]})
-    none = f"nothing left {whose}'s memory" if archive else f"{whose} keeps nothing"
-    say_items(session, items, more, none=none)
+    if not items:
+        items = [Item(f"nothing left {whose}'s memory" if archive else f"{whose} keeps nothing")]
+    say_items(session, items, more)
     if gone and gone.total > len(entries) and not more:
         say_error(f"{gone.total - len(entries)} older ones stand in state/memory-log/{whose}")
 
