@@ -139,3 +139,9 @@ def test_what_was_taken_back_is_for_people_only(busy: Past) -> None:
     assert "events#1" in refs
     assert refused[0] == 4
     assert "was retracted" in refused[2]
+
+
+def test_a_channel_of_an_older_home_is_told_from_fleets_own_log() -> None:
+    """What `metrics#1` means is the metric; the message of a channel so called has its whole log."""
+    assert ref_in("metrics", 1) == "metrics#1"
+    assert ref_in("channels/metrics", 1) == "channels/metrics#1"

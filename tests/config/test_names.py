@@ -5,7 +5,9 @@ import os
 import pytest
 
 from findings import MINIMAL, assert_says, errors, only
+from fleet.audit.said import SHAPES
 from fleet.config import check, load
+from fleet.config.sources import LOGS, TAKEN
 from fleet.stores.ram import RamCache
 
 
@@ -206,3 +208,18 @@ def test_a_name_in_another_encoding_stops_nothing(home, folder, end) -> None:
     assert all(str(finding).isprintable() for finding in check(home))
     if folder == "prompts":
         assert load(home, RamCache()).warning == ""
+
+
+def test_no_channel_has_the_name_of_a_log_of_fleets_own(home, write) -> None:
+    """A file of such a name, or with such a `log`, is the only error; `last` names no agent."""
+    write("channels/strategy.yaml", "name: S\npurpose: p\nmembers: all\nlog: events\n")
+    write("channels/metrics.yaml", "name: M\npurpose: p\nmembers: all\n")
+    write("agents/last.yaml", MINIMAL)
+
+    found = {finding.file: finding for finding in errors(home)}
+
+    assert set(found) == {"channels/strategy.yaml", "channels/metrics.yaml", "agents/last.yaml"}
+    for file, name in [("channels/metrics.yaml", "metrics"), ("agents/last.yaml", "last")]:
+        assert_says(found[file], file, 0, f"the name '{name}', which is fleet's", "choose another")
+    assert_says(found["channels/strategy.yaml"], "channels/strategy.yaml", 4, "'events'", "another")
+    assert set(SHAPES) <= LOGS < TAKEN["channels"]

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import Fleet as Call
 from fleet.context import build
-from fleet.errors import BadHome, Held, Rejected, Unavailable, Unknown
+from fleet.errors import BadHome, Held, Rejected, Unavailable, Unknown, Usage
 from fleet.identity import SYSTEM, Author
 from fleet.ops import roster
 from fleet.records import Place
@@ -261,3 +261,17 @@ def test_two_channels_never_share_a_log(home: Path) -> None:
 
     with pytest.raises(BadHome, match=r"the log strategy belongs to channels/strategy\.yaml"):
         _ = opened(home).config
+
+
+def test_a_channel_cannot_be_called_like_a_log_of_fleets_own(home: Path) -> None:
+    """`new` and `rename` refuse it as a mistake in the words, and write nothing."""
+    before = files_of(home)
+
+    with pytest.raises(Usage, match="'metrics' cannot be the name of a channel"):
+        roster.add(opened(home), OPERATOR, "channel", "metrics", {"name": "M"})
+    with pytest.raises(Usage, match="'alerts' cannot be the name of a channel"):
+        roster.rename(opened(home), OPERATOR, "channel", "strategy", "alerts")
+    with pytest.raises(Usage, match="'last' cannot be the name of a"):
+        roster.add(opened(home), OPERATOR, "agent", "last", {"description": "d"})
+
+    assert files_of(home) == before

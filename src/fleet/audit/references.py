@@ -65,7 +65,8 @@ def meant(fleet: "Fleet", index: "Index", text: str) -> Meant:
 
 def ref_in(stream: str, seq: int) -> str:
     """How the record is printed: short, with its whole log where the short name is another's."""
-    whole = stream.startswith((RUNS, MEMORY))
+    kind, _, name = stream.partition("/")
+    whole = stream.startswith((RUNS, MEMORY)) or (kind == "channels" and name in SINGLE)
     return f"{stream}#{seq}" if whole else ref_of(stream, seq)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet.config.faults import dotted
 from fleet.config.resolve import merged, working_folder
-from fleet.config.sources import Sources
+from fleet.config.sources import TAKEN, Sources
 from fleet.config.values import known
 from fleet.config.yamltext import Document, Tree
 from fleet.config.yamltext import Path as TreePath
@@ -119,9 +119,12 @@ def _unknown(
 
 
 def _shared_logs(home: Home) -> Iterator[Finding]:
-    """A log belongs to one channel, and no other channel may have its name."""
+    """A log belongs to one channel: no other has its name, and none is a log of fleet's own."""
     for name, document in home.channels.items():
         log = document.tree.get("log")
+        if isinstance(log, str) and log in TAKEN["channels"]:
+            what, line = f"log: '{log}' is fleet's own", document.line(("log",))
+            yield Finding("error", document.file, line, what, "name another, or leave it out")
         for other, of_other in home.channels.items():
             named = of_other.tree.get("log") or other
             if other != name and isinstance(log, str) and log in {other, named}:

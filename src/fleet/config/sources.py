@@ -19,6 +19,19 @@ from fleet.records import MAX_DOCUMENT
 
 MAX_FILE = MAX_DOCUMENT  # bytes
 RESERVED = frozenset({"operator", "human", "system", "all", "fleet"})
+LOGS = frozenset(
+    {
+        *("alerts", "channels", "claims-log", "deadletters", "events", "fires", "knowledge"),
+        *("memory", "memory-log", "metrics", "narrations", "retractions", "runs", "shadow"),
+    }
+)
+"""Fleet's own logs and documents: `metrics#1` can be a record of one thing only."""
+TAKEN = {
+    "agents": RESERVED | {"last"},
+    "channels": RESERVED | LOGS | {"last"},
+    "schemas": RESERVED,
+}
+"""By folder the names that no file there may have; `last` is a reference to a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +130,10 @@ def _ids(found: Sources, folder: str, suffix: str) -> list[str]:
         if not name.endswith(suffix):
             _judge_other(found, folder, name, suffix)
     for stem in stems:
-        if fault := _name_fault(stem, stems):
+        if fault := _name_fault(stem, stems, TAKEN[folder]):
             what, fix = fault
             _fault(found, f"{folder}/{stem}{suffix}", what, fix)
-    return [stem for stem in stems if not _name_fault(stem, stems)]
+    return [stem for stem in stems if not _name_fault(stem, stems, TAKEN[folder])]
 
 
 def _is_nobodys(name: str) -> bool:
@@ -139,14 +152,14 @@ def _judge_other(found: Sources, folder: str, name: str, suffix: str) -> None:
         found.findings.append(Finding("warning", file, 0, what, f"only *{suffix} files are"))
 
 
-def _name_fault(stem: str, stems: Iterable[str]) -> tuple[str, str] | None:
+def _name_fault(stem: str, stems: Iterable[str], taken: frozenset[str]) -> tuple[str, str] | None:
     """What is wrong with `stem` as an id, and what to do; None when nothing is."""
     twins = [other for other in stems if other != stem and other.lower() == stem.lower()]
     if not safe_name(stem):
         fix = "use a-z, 0-9, _ and -, at most 64 characters, a letter or digit first"
         twin = f", and differs from {twins[0]!r} by case alone" if twins else ""
         return f"has a name that cannot be an id{twin}", fix
-    if stem in RESERVED:
+    if stem in taken:
         return f"takes the name '{stem}', which is fleet's own", "choose another"
     return None
 

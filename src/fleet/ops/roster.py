@@ -13,7 +13,7 @@ from fleet import identity
 from fleet.config import load
 from fleet.config.changes import Changes
 from fleet.config.edit import first_line
-from fleet.config.sources import RESERVED
+from fleet.config.sources import TAKEN
 from fleet.cursors import read_of_channels
 from fleet.errors import BadHome, Conflict, Held, Rejected, Unknown, Usage
 from fleet.identity import Author
@@ -205,8 +205,10 @@ def _require_known(fleet: Fleet, kind: str, name: str) -> None:
 
 
 def _require_free(fleet: Fleet, kind: str, name: str) -> None:
-    if not safe_name(name) or name in RESERVED:
+    if not safe_name(name):
         raise Usage(f"{name!r} cannot be a name", "use a-z, 0-9, _ and -, at most 64 characters")
+    if name in TAKEN[_FOLDER[kind]]:
+        raise Usage(f"{name!r} cannot be the name of a {kind}", "it is fleet's own, choose another")
     if name in _names(fleet, kind) or (fleet.root / _file(kind, name)).exists():
         raise Rejected(f"the {kind} {name} is there already", "choose another name")
     logs = ("runs/", "memory-log/") if kind == AGENT else ("channels/",)
