@@ -6,6 +6,7 @@ import pytest
 
 from audit.conftest import Past
 from calls import call, many
+from fleet.audit.references import ref_in
 from people import OPERATOR
 
 
@@ -142,6 +143,6 @@ def test_what_was_taken_back_is_for_people_only(busy: Past) -> None:
 
 
 def test_a_channel_of_an_older_home_is_told_from_fleets_own_log() -> None:
-    """What `metrics#1` means is the metric; the message of a channel so called has its whole log."""
+    """`metrics#1` means the metric; a message of a channel so called is printed with its log."""
     assert ref_in("metrics", 1) == "metrics#1"
     assert ref_in("channels/metrics", 1) == "channels/metrics#1"
