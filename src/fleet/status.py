@@ -36,7 +36,7 @@ RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What `status` reads."""
+    """What `status` reads; `warning` is what is wrong with the operator's files, or ""."""
 
     config: HomeConfig
     store: Store
@@ -45,6 +45,7 @@ class Sources:
     runs: "Runs"
     claims: "Claims"
     controls: Controls
+    warning: str
 
 
 def status(sources: Sources) -> Body:
@@ -66,7 +67,7 @@ def status(sources: Sources) -> Body:
     ]
     leader = runner(sources.store, sources.config.state)
     return {
-        "health": _health(sources.config, leader, agents),
+        "health": _health(sources, leader, agents),
         "agents": agents,
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [
@@ -74,7 +75,7 @@ def status(sources: Sources) -> Body:
             for record in alerts.recent(sources.store, ALERTS)
         ],
         "runner": leader,
-        "warning": sources.config.warning,
+        "warning": sources.warning,
         "damaged": dict(_damaged(sources.store, sources.cache)),
     }
 
@@ -98,7 +99,11 @@ def health(sources: Sources) -> str:
         for agent in sources.config.agents
         if (last := sources.runs.last_ended(agent)) is not None
     )
-    return DEGRADED if failing or sources.config.warning or low_disk(sources.config) else OK
+    return _word(sources, failing=failing)
+
+
+def _word(sources: Sources, *, failing: bool) -> str:
+    return DEGRADED if failing or sources.warning or low_disk(sources.config) else OK
 
 
 def failed(run: "Run") -> bool:
@@ -161,11 +166,10 @@ def _held_back(config: HomeConfig, controls: Controls, agent: str) -> str:
     return "schedule"
 
 
-def _health(config: HomeConfig, leader: Body, agents: list[Body]) -> str:
+def _health(sources: Sources, leader: Body, agents: list[Body]) -> str:
     if not leader["alive"]:
         return DOWN
-    failing = any(agent["failing"] for agent in agents)
-    return DEGRADED if failing or config.warning or low_disk(config) else OK
+    return _word(sources, failing=any(agent["failing"] for agent in agents))
 
 
 def states(sources: Sources) -> dict[str, str]:

@@ -219,9 +219,22 @@ class Fleet:
 
     @property
     def warning(self) -> str:
-        """What is wrong with the operator's files while the last good config serves; else ""."""
-        config = self.__dict__.get("config")
-        return config.warning if config else ""
+        """What is wrong with those of the operator's files that were read; else ""."""
+        config, schemas = self.__dict__.get("config"), self.__dict__.get("schemas")
+        return (config.warning if config else "") or (schemas.warning if schemas else "")
+
+    def looked_over(self) -> str:
+        """`warning`, after a look at every one of the operator's files."""
+        return self.config.warning or self.schemas.look()
+
+    def require_types(self) -> None:
+        """Refuse event types with errors, as strict opening refuses the other files.
+
+        Raises:
+            BadHome: a file in `schemas/` is broken; the first is named with its line.
+        """
+        if broken := self.schemas.look():
+            raise BadHome(f"{self.root}: {broken}", "fleet check lists every fault")
 
     @property
     def seen(self) -> "StatusSources":
@@ -236,6 +249,7 @@ class Fleet:
             self.runs,
             self.claims,
             self.controls,
+            self.looked_over(),
         )
 
     def sources(self) -> "Take":
@@ -276,7 +290,8 @@ class Fleet:
     def _over(self, store: "Store", values: "Values", config: "HomeConfig") -> "Fleet":
         """The same home with other grounds to stand on."""
         other = Fleet(self.root, env=self.env, as_agent=None, strict=False)
-        other.__dict__ |= {"store": store, "cache": values, "config": config}
+        same = {"config": config, "schemas": self.schemas}
+        other.__dict__ |= {"store": store, "cache": values, **same}
         return other
 
     def remembering(self) -> "Fleet":

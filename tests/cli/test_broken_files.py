@@ -124,3 +124,45 @@ def test_a_runner_whose_fleet_yaml_is_gone_can_be_seen_and_stopped(home: Path, b
     finally:
         up.kill()
         up.communicate()
+
+
+def test_a_broken_event_type_is_said_wherever_it_matters(home: Path) -> None:
+    """The last good form serves with a warning, what starts is exit 7 with the line, list goes on.
+
+    What does not look at event types is not slowed down by looking.
+    """
+    emit = call("emit", *ARGUMENTS["emit"])
+    many(home, [call("status")])
+    (home / "schemas" / "pricing-change.json").write_text("{ broken")
+    said = ("last good form of pricing-change", "schemas/pricing-change.json:1")
+
+    *shown, listed = many(
+        home,
+        [
+            call("status"),
+            call("agents"),
+            call("context", "outreach"),
+            emit,
+            call("schema", "list"),
+        ],
+    )
+    started = many(home, [call("up"), call("run", "outreach"), call("reindex")])
+    (posted,) = many(home, [call("post", "strategy", "x")])
+
+    assert all(one.code == 0 and all(word in one.err for word in said) for one in shown), shown
+    assert listed.code == 0
+    assert "pricing-change" in listed.out
+    assert all(one.code == 7 and said[1] in one.err for one in started), started
+    assert (posted.code, posted.err) == (0, "")
+
+
+def test_one_bad_type_hides_no_other(home: Path) -> None:
+    """In a home that was never looked at `schema list` shows the sound types, and names the bad."""
+    (home / "schemas" / "bad.json").write_text("{ broken")
+
+    listed, status = many(home, [call("schema", "list"), call("status", "--json")])
+
+    assert listed.code == 0
+    assert "pricing-change" in listed.out
+    assert "no bad can be emitted: schemas/bad.json:1" in listed.err
+    assert "schemas/bad.json:1" in status.out

@@ -216,7 +216,7 @@ def test_a_settled_file_is_not_read_again(registry, home, settle, monkeypatch) -
 
 def test_a_broken_edit_keeps_the_last_good_form(home, cache, write) -> None:
     """The type goes on as before and says so; the other types know nothing of it; a fix counts."""
-    Registry(home, cache).compile()
+    Registry(home, cache).look()
     write("schemas/contact-made.json", '{"type": "object", "required": ["email"')
     registry = Registry(home, cache)
 
@@ -237,14 +237,14 @@ def test_a_broken_file_without_a_good_form_is_named(write, home, cache) -> None:
 
     with pytest.raises(BadHome, match=r"schemas/bad\.json:3"):
         registry.check("bad", {})
-    registry.compile()
+    registry.look()
     assert registry.check("contact-made", dict(LEAD)) == []
 
 
 @pytest.mark.parametrize("data", [b"", b"junk", MARK, MARK + b"junk", MARK + b"i\x01\0\0\0"])
 def test_a_damaged_cache_is_made_anew(home, cache, data) -> None:
     """Whatever stands in the cache, the answer is the file's."""
-    Registry(home, cache).compile()
+    Registry(home, cache).look()
     cache.save("schema/contact-made", data)
 
     assert Registry(home, cache).get("contact-made").required == ("email", "method")

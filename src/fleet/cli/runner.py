@@ -118,6 +118,7 @@ def run_command(
     from fleet.runner.launch import preview, run_by_hand
 
     require_agent(session, agent)
+    session.fleet.require_types()
     if dry_run:
         for line in preview(session.fleet, agent):
             say(line)

@@ -19,9 +19,9 @@ def schema_command() -> None:
 @AS_JSON
 @pass_session
 def list_command(session: Session, *, as_json: bool) -> None:
-    """Every type, with what must be given and what it says."""
+    """Every type that can be emitted, with what must be given and what it says."""
     schemas = session.fleet.schemas
-    types = [schemas.get(name) for name in schemas.names()]
+    types = schemas.sound()
     if as_json:
         for kind in types:
             say_json(

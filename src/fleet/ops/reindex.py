@@ -18,14 +18,14 @@ def reindex(fleet: "Fleet") -> int:
     from fleet.talk.direct import directs
 
     config = fleet.config
+    fleet.require_types()
     folder = fleet.places.cache
     for path in _files(folder):
         path.unlink(missing_ok=True)
     fresh = fleet.reopened()
     compute(fresh, "events")
     compute(fresh, "claims-log")
-    for name in fresh.schemas.names():
-        fresh.schemas.get(name)
+    fresh.schemas.look()
     for channel in (*config.channels, *directs(fresh.store)):
         compute(fresh, f"channels/{channel}")
     for agent in config.agents:

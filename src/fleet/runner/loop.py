@@ -66,6 +66,7 @@ def up(
         BadHome: the operator's files have errors.
     """
     fleet = open_fleet(root, env=env, strict=True)
+    fleet.require_types()
     with fleet.leading():
         if taken := lead.settle_in(fleet, take_over=take_over):
             echo(taken)
@@ -95,7 +96,7 @@ class Runner:
         self._draining = False
         self._bell, self._ring_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._clock = BackgroundScheduler(timezone=UTC)
-        self._said = ""
+        self._said = self._warned = ""
         self._next_reload = 0.0
         self._next_adopt = 0.0
         self._newest = self._now()
@@ -176,8 +177,9 @@ class Runner:
         self._next_reload = time.monotonic() + RELOAD_EVERY
         fresh = self._fleet.reopened()
         before, after = self._fleet.config, fresh.config
-        if after.warning and after.warning != before.warning:
-            self._say(f"the home has errors, the last good config goes on: {after.warning}")
+        warned, self._warned = self._warned, fresh.looked_over()
+        if self._warned and self._warned != warned:
+            self._say(f"the home has errors, the last good config goes on: {self._warned}")
         if (after.version, after.warning) != (before.version, before.warning):
             self._fleet = fresh
             if after.version != before.version:

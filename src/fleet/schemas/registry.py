@@ -22,10 +22,32 @@ class Registry:
         self._root = root
         self._cache = cache
         self._entries: dict[str, Entry] = {}
+        self._faults: dict[str, str] = {}  # by type, of the files that were looked at
 
     def names(self) -> list[str]:
         """Every type that has a file, sorted."""
         return files.names(self._root)
+
+    @property
+    def warning(self) -> str:
+        """One line about the broken files among those looked at so far, "" without any."""
+        more = f" (and {len(self._faults) - 1} more: fleet check)" if len(self._faults) > 1 else ""
+        return min(self._faults.values(), default="") + more
+
+    def look(self) -> str:
+        """`warning`, after a look at every file."""
+        self.sound()
+        return self.warning
+
+    def sound(self) -> list[EventType]:
+        """Every type that can be emitted, by name: those of sound files, and last good forms."""
+        found: list[EventType] = []
+        for name in self.names():
+            try:
+                found.append(self._entry(name).type)
+            except BadHome:
+                continue  # `warning` says it
+        return found
 
     def get(self, name: str) -> EventType:
         """The type `name`; its `warning` is set when its file is broken now.
@@ -106,14 +128,6 @@ class Registry:
         properties = self.get(name).properties
         return {key: _valued(text, properties.get(key, "")) for key, text in texts.items()}
 
-    def compile(self) -> None:
-        """Bring every sound type into the cache, so that no emit pays for it."""
-        for name in self.names():
-            try:
-                self._entry(name)
-            except BadHome:
-                continue
-
     def check_files(self) -> list[Finding]:
         """Every fault and remark on the files in `schemas/`."""
         from fleet.schemas.check import check_files
@@ -145,9 +159,12 @@ class Registry:
                 fresh = compile_type(name, data, seen, young=young)
         except BadHome as fault:
             if known is None:
+                self._faults[name] = f"no {name} can be emitted: {fault.what}"
                 raise
-            warning = f"{fault}; the last good form is used"
+            warning = f"the last good form of {name} is in force: {fault.what}"
+            self._faults[name] = warning
             return known._replace(young=True, type=known.type._replace(warning=warning))
+        self._faults.pop(name, None)
         if known is None or (known.seen, known.young) != (seen, young):
             self._cache.save(_cached(name), encode(fresh))
         return fresh
