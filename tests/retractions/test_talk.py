@@ -138,3 +138,18 @@ def test_a_retracted_reaction_is_gone(
     kinds = [said["kind"] for said in talk.get(OPERATOR, message.ref).reactions]
 
     assert kinds == ["important"]
+
+
+def test_nobody_answers_what_was_retracted(
+    talk: Talk, three: tuple[Record, Record, Record], store: RamStore
+) -> None:
+    """An answer to a retracted message is refused as a reaction is; one repeated by id is not."""
+    good, bad, _ = three
+    first = talk.post(HANDLER, "strategy", "noted", reply_to=good.ref, key="k")
+    take_back(store, RamCache(), good)
+
+    for ref in (good.ref, bad.ref):
+        with pytest.raises(Rejected, match=f"{ref} was retracted"):
+            talk.post(HANDLER, "strategy", "yes", reply_to=ref)
+
+    assert talk.post(HANDLER, "strategy", "noted", reply_to=good.ref, key="k") == first

@@ -78,7 +78,7 @@ class Talk:
 
         Raises:
             Rejected: blank, too long, not valid Unicode, one pin too many, an answer across
-                channels, or `key` stands for another message.
+                channels or to what was retracted, or `key` stands for another message.
             TryAgain: the run's posts or the thread's turns are used up.
         """
         here = self._members.open(author, channel)
@@ -88,6 +88,8 @@ class Talk:
         thread = self._thread(here.id, parent) if parent else None
         counted = self._brakes.counted(author, here.id, text, thread)
         if not has_key(self._store, stream_of(here.id), key):  # else it was let in already
+            if parent:
+                self._require_kept(here.id, parent)
             mine = self._own(author) if author.run is not None else ()
             counted |= self._brakes.check(author, here.id, counted, mine)
             if pin:
@@ -317,7 +319,7 @@ class Talk:
         channel, seq = message_ref(ref)
         here = self._members.open(author, channel)
         if not retracted and seq in self.board(here.id).retracted:
-            raise Rejected(f"{ref} was retracted", "do not rely on it, and leave it")
+            raise _retracted(ref)
         gone = record_at(self._store, stream_of(here.id), seq) is None
         if gone and self.board(here.id).find(seq):
             return here.id, seq  # trimmed, but a pin carries it
@@ -332,6 +334,13 @@ class Talk:
         if record is None or record.body.get("op") != "post":
             raise Unknown(f"there is no message {ref}", f"fleet read {channel}")
         return record
+
+    def _require_kept(self, channel: str, parent: Record) -> None:
+        """Refuse an answer to what was taken back (`Rejected`)."""
+        from fleet.retractions import Retractions
+
+        if parent.seq in Retractions(self._store, self._cache).of(stream_of(channel)):
+            raise _retracted(parent.ref)
 
     def _thread(self, channel: str, parent: Record) -> str:
         """Reference of the first message of the thread that `parent` belongs to."""
@@ -369,6 +378,10 @@ class Talk:
             body["by"] = author.by
         draft = Draft(body, key=key, same=("op", *same) if same else None)
         return self._store.append(stream_of(channel), [draft])[0]
+
+
+def _retracted(ref: str) -> Rejected:
+    return Rejected(f"{ref} was retracted", "do not rely on it, and leave it")
 
 
 def _nearest(name: str, known: tuple[str, ...]) -> str:
