@@ -200,3 +200,15 @@ def test_a_document_that_cannot_be_written_is_said(home: Path, run_env) -> None:
 
     assert (done.code, done.out) == (0, "learned L1 (lesson 1 of 50)\n")
     assert "memory/outreach is written with the next change" in done.err
+
+
+def test_a_repeated_lesson_never_looks_like_a_new_one(home: Path, shaped) -> None:
+    """In a pipe the reference stays alone on the output, and a line beside it says: merged."""
+    said = [*AS, "lesson", "add", "Short lines win"]
+    first, again, as_json = each(home, said, said, [*said, "--json"])
+
+    assert (first.out, first.err) == ("outreach/L1\n", "")
+    assert again.out == "outreach/L1\n"
+    assert again.err == "fleet: merged into L1, now 2 times: it says the same\n"
+    (change,) = shaped("remembered", as_json.out)
+    assert (change["how"], change["count"], as_json.err) == ("merged", 3, "")

@@ -290,11 +290,14 @@ def say_change(session: Session, change: "Change", *, as_json: bool) -> None:
         "id": record.id if record else None,
         "item": item,
         "how": change.how,
+        "count": change.item.get("count") if change.item else None,
         "live": change.live,
         "left": [memory.ref(agent, left.item["id"]) for left in change.left],
     }
     line = _said(change) + _left([left for left in change.left if left.item["id"] != item])
     say_written(session, as_json=as_json, fields=fields, line=line)
+    if change.how == "merged" and not (as_json or session.one_line):
+        say_error(line)  # the bare reference would look like that of a new one
     if change.unsaved:
         say_error(f"{line}; memory/{agent} is written with the next change: {change.unsaved}")
 
@@ -302,7 +305,7 @@ def say_change(session: Session, change: "Change", *, as_json: bool) -> None:
 def _said(change: "Change") -> str:
     kind, item = change.kind, change.item
     if change.how == "staged":
-        return "staged until a person accepts it"
+        return f"{kind.noun} noted"
     if item is None:
         return "not learned: it only repeats your prompt"
     name, noun = item["id"], kind.noun
