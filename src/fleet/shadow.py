@@ -24,14 +24,19 @@ STAGED, ACCEPTED, DROPPED = "staged", "accepted", "dropped"
 class Staged:
     """The store as a shadow run of `agent` sees it: what is shared can be read, not written.
 
-    An append to a shared log becomes a `staged` record of `shadow/<run>` and is answered with it.
-    Everything else (claims, the run's own record, its token) is the real store's.
+    An append to a shared log becomes a `staged` record of `shadow/<run>` and is answered with its
+    number there and the draft's own body: whoever wrote it reads what he wrote. Everything else
+    (claims, the run's own record, its token) is the real store's.
+
+    Attributes:
+        wrote: whether anything was staged through this one.
     """
 
     def __init__(self, store: Store, agent: str, run: str) -> None:
         self._store = store
         self._agent = agent
         self._run = run
+        self.wrote = False
 
     def append(
         self, stream: str, records: Sequence[Draft], *, guard: Guard | None = None
@@ -40,7 +45,12 @@ class Staged:
         if not stream.startswith(SHARED):
             return self._store.append(stream, records, guard=guard)
         drafts = [self._staged(stream, draft, guard) for draft in records]
-        return self._store.append(PREFIX + self._run, drafts, guard=guard)
+        try:
+            stored = self._store.append(PREFIX + self._run, drafts, guard=guard)
+        except Rejected as refused:
+            raise _as_given(refused, stream, records) from None
+        self.wrote = True
+        return [one._replace(body=cast("Body", one.body["body"])) for one in stored]
 
     def _staged(self, stream: str, draft: Draft, guard: Guard | None) -> Draft:
         body: Body = {
@@ -110,6 +120,14 @@ class Staged:
     def verify(self) -> "list[Finding]":
         """As the store's."""
         return self._store.verify()
+
+
+def _as_given(refused: Rejected, stream: str, drafts: Sequence[Draft]) -> Rejected:
+    """The store's refusal with the key that the caller gave, not the one it is staged under."""
+    what = refused.what
+    for key in (draft.key for draft in drafts if draft.key is not None):
+        what = what.replace(repr(f"{stream}/{key}"), repr(key))
+    return Rejected(what, refused.fix)
 
 
 class Waiting(NamedTuple):

@@ -88,6 +88,15 @@ class Fleet:
             return Staged(self._files, self.author.name, str(self.author.run))
         return self._files
 
+    @property
+    def staged(self) -> bool:
+        """Whether something that was written here waits for a person: a shadow run wrote it."""
+        if not self.author.shadow:
+            return False
+        from fleet.shadow import Staged
+
+        return isinstance(self.store, Staged) and self.store.wrote
+
     @cached_property
     def _files(self) -> "FilesStore":
         if self.config.store != "files":

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from calls import call, many
+from calls import Actor, call, many
 from fleet.records import Body
 from fleets import Scripted
 from people import OPERATOR
@@ -134,3 +134,45 @@ def test_a_shadow_run_executes_nothing_through_fleet(tmp_path: Path) -> None:
 
     assert "5\n" in home.call("logs", "ghost").stdout
     assert not (home.root / "work/ghost/mailed").exists()
+
+
+def test_every_write_of_a_shadow_run_says_that_it_is_staged(tmp_path: Path) -> None:
+    """Each exits 0 with one line that says so, and `"staged": true`; what is its own says nothing.
+
+    An id that is used twice is named as it was given.
+    """
+    home = Scripted(tmp_path / "home")
+    home.agent("reader", "cat")
+    home.fleet.talk.post(OPERATOR, "strategy", "first")
+    home.fleet.bus.emit(OPERATOR, "note", {"n": "0"})
+    ghost = Actor(home, "ghost", "mode: shadow")
+    ghost.does()
+    writer = home.fleet.author._replace(name="ghost")
+    home.fleet.memory.goal(writer, "one goal")
+    shared = [
+        ["post", "strategy", "hello"], ["reply", "strategy#1", "yes"],
+        ["react", "strategy#1", "agree"], ["pin", "strategy#1"], ["send", "reader", "hello"],
+        ["emit", "note", "n=1", "--to", "reader"], ["metric", "record", "a", "views", "1"],
+        ["lesson", "add", "short"], ["goal", "add", "more"], ["goal", "progress", "G1", "half"],
+        ["research", "add", "it is", "--source", "a page"], ["memory", "plan", "add", "try"],
+        ["strength", "add", "lines"], ["weakness", "add", "long mails"],
+    ]  # fmt: skip
+    own = [["claim", "lead:x"], ["report", "done"], ["ack", "events#1"]]
+
+    done = ghost.does(
+        *(call(*words) for words in (*shared, *own)),
+        *(call(*words, "--json") for words in (*shared, *own[:2])),
+        call("emit", "note", "n=1", "--id", "K1"),
+        call("emit", "note", "n=2", "--id", "K1"),
+    )
+
+    plain, as_json = done[: len(shared)], done[len(shared) + len(own) : -4]
+    assert {one.code for one in done[:-1]} == {0}, done
+    assert {one.out.count("\n") for one in done[:-1]} == {1}
+    assert not [one for one in plain if "(staged: waits for a person's word)" not in one.out]
+    assert not [one for one in as_json if json.loads(one.out).get("staged") is not True]
+    assert plain[5].out.startswith("emitted ")
+    assert " to reader (staged" in plain[5].out
+    assert not [one for one in done[len(shared) : -len(shared) - 4] if "staged" in one.out]
+    assert done[-1].code == 3
+    assert "the id 'K1' was used for another record" in done[-1].err

@@ -72,7 +72,7 @@ def say_written(
     Raises:
         Unprinted: it cannot be printed; `line` says what is done.
     """
-    if session.in_run and str(fields.get("ref")).startswith(f"{session.fleet.author.run}#"):
+    if session.in_run and session.fleet.staged:
         fields, line = {**fields, "staged": True}, f"{line} (staged: waits for a person's word)"
     with _done(line):
         if as_json:

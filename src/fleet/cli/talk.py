@@ -229,7 +229,7 @@ def channels_command(session: Session, *, as_json: bool) -> None:
 def say_posted(session: Session, record: "Record", channel: str, *, as_json: bool) -> None:
     """The answer to a message that was added to `channel`: its reference, and who reads it next."""
     line = f"posted {record.ref}"
-    if session.one_line and not as_json:
+    if session.one_line and not as_json and not session.fleet.staged:
         from fleet.cli.reader import next_reader
 
         line += next_reader(session, channel)
