@@ -1,6 +1,7 @@
 """The homes that ship: complete, telling the seed's story, and written out faithfully."""
 
 import json
+import os
 import re
 from itertools import combinations
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from fleet import homes
 from fleet.cli.commands import COMMANDS, OPERATOR_HEADINGS
 from fleet.config import check
+from fleet.config.changes import Changes
 from fleet.errors import NotAllowed, Unknown, Usage
 from fleet.schemas import Registry
 from fleet.stores.ram import RamCache
@@ -287,3 +289,22 @@ def test_pausing_keeps_the_comment() -> None:
     )
     assert homes.paused("paused: true\n", yes=False) == "paused: false\n"
     assert homes.paused("name: x\n") == "name: x\npaused: true\n"
+
+
+@pytest.mark.parametrize(("umask", "most"), [(0o000, 0o755), (0o027, 0o750)])
+def test_nobody_else_may_write_a_new_home(tmp_path: Path, umask: int, most: int) -> None:
+    """Under any umask the operator's files are his to write, and the state his alone."""
+    before = os.umask(umask)
+    try:
+        homes.copy("minimal", tmp_path / "new" / "home")
+        changes = Changes(tmp_path / "new" / "home")
+        changes.keep("prompts/x.md.j2", b"x")
+        changes.write()
+    finally:
+        os.umask(before)
+
+    modes = {path: path.stat().st_mode & 0o777 for path in (tmp_path / "new").rglob("*")}
+    state = tmp_path / "new" / "home" / "state"
+    assert (modes.pop(state), modes.pop(state / "README.md")) == (0o700, 0o600)
+    for path, mode in modes.items():
+        assert mode == (most if path.is_dir() else most & 0o644), path

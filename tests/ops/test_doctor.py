@@ -223,6 +223,18 @@ def test_a_state_that_others_may_enter_is_named(
     assert f"mode is {mode:o}" in found.what
 
 
+@pytest.mark.parametrize("what", [".", "fleet.yaml", "agents", "agents/outreach.yaml"])
+def test_an_operators_file_that_others_may_write_is_named(opened: Fleet, what: str) -> None:
+    """Who may write a file that says which commands run is told of, with the chmod for it."""
+    assert [f for f in doctor(opened) if "go-w" in f.fix] == []
+    path = opened.root / what
+    path.chmod(path.stat().st_mode | 0o002)
+
+    (found,) = [f for f in doctor(opened) if "go-w" in f.fix]
+
+    assert (found.severity, found.file) == ("warning", what)
+
+
 def test_the_command_exits_8_and_prints_the_shape(
     opened: Fleet, home: Path, fleet: Call, shaped_findings
 ) -> None:

@@ -126,7 +126,8 @@ def _replace(path: Path, data: bytes | None) -> None:
         path.unlink(missing_ok=True)
         return
     new = path.with_name(f".{path.name}.new")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    # Whoever may write these files may name the commands that run.
+    mode = path.stat().st_mode & 0o755 if path.exists() else 0o644
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)

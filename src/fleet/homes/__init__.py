@@ -4,6 +4,7 @@
 files of `growth` are links to the repository's folders, in a wheel they are the files themselves.
 """
 
+import os
 from importlib import resources
 from pathlib import Path
 
@@ -88,8 +89,18 @@ def _copy_file(source: Path, target: Path) -> Path:
 
 
 def _write(target: Path, text: str) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8", newline="\n")
+    """Write a new file that nobody but its owner may change, whatever the umask.
+
+    The same holds for its folder: who may write there decides what runs. State is his alone.
+    """
+    private = target.parent.name == "state"
+    for folder in (*reversed(target.parent.parents), target.parent):
+        if not folder.exists():
+            folder.mkdir(mode=0o700 if private and folder == target.parent else 0o755)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    descriptor = os.open(target, flags, 0o600 if private else 0o644)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+        file.write(text)
     return target
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fleet.errors import Finding, LockTimeout
 from fleet.ops import leftovers
 from fleet.ops.programs import missing
+from fleet.places import HOME_FILE
 from fleet.ports import last_record
 from fleet.wiring import file_lock
 
@@ -51,6 +52,7 @@ def doctor(fleet: "Fleet") -> list[Finding]:
         *missing(fleet.config),
         *_env_file(fleet),
         *_modes(fleet.places.state),
+        *_operators(fleet.root),
         *leftovers.find(fleet),
     ]
 
@@ -220,6 +222,31 @@ def _modes(state: Path) -> Iterator[Finding]:
         severity = "error" if mode & WRITE else "warning"
         name = str(path.relative_to(state.parent))
         yield Finding(severity, name, 0, what, f"chmod -R go= {state}")
+
+
+def _operators(root: Path) -> Iterator[Finding]:
+    """What others may write of the files that say which commands run."""
+    folders = [root / name for name in ("agents", "channels", "schemas", "prompts")]
+    inside = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    wide = [
+        path
+        for path in (root, root / HOME_FILE, *folders, *inside)
+        if (found := _mode(path)) & WRITE and not stat.S_ISLNK(found)
+    ]
+    if wide:
+        name = str(wide[0].relative_to(root))
+        more = f", and {len(wide) - 1} more" if len(wide) > 1 else ""
+        mode = f"{_mode(wide[0]) & 0o777:o}"
+        what = f"others may write it, and so decide what runs: its mode is {mode}"
+        yield Finding("warning", name, 0, what + more, f"chmod -R go-w {root}")
+
+
+def _mode(path: Path) -> int:
+    """0 for what is not there."""
+    try:
+        return path.lstat().st_mode
+    except OSError:
+        return 0
 
 
 def _fleets_own(state: Path) -> Iterator[Path]:
