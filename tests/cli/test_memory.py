@@ -126,7 +126,7 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["memory", "revert", "--run", "outreach"], 5, "operators"),
     (["memory"], 2, "say fleet memory show, or fleet memory plan"),
     (["goal", "achieve", "reply-handler/G1"], 5, "is reply-handler's, you are outreach"),
-    (["goal", "achieve", "G9"], 4, "outreach has no live goal G9: the nearest is G1"),
+    (["goal", "achieve", "G9"], 4, "outreach has no goal G9: fleet memory show lists what there is"),
     (["goal", "achieve", "L1"], 2, "L1 is a lesson, no goal: their ids begin with G"),
     (["goal", "achieve", "one"], 2, "'one' is no item of a memory: write it like L12 or"),
     (["lesson", "add", "x", "--category", "sucess"], 3, "did you mean 'success'?"),
@@ -151,6 +151,24 @@ def test_what_is_wrong_is_said_with_what_is_right(home: Path, run_env) -> None:
         assert said in one.err, (words, one)
         assert len(one.err.splitlines()) == 1
     assert open_fleet(home, env={}).store.head("memory-log/outreach") == 1
+
+
+def test_who_drops_twice_is_shown_no_other_item(home: Path) -> None:
+    """An id that is gone, or never was, is answered without the id of another item."""
+    each(home, *([*AS, "lesson", "add", f"lesson {n}"] for n in range(3)))
+    each(home, *([*AS, "memory", "plan", "add", f"plan {n}"] for n in range(11)))
+    each(home, [*AS, "lesson", "drop", "L2"])
+    words = [["lesson", "drop", "L2"], ["lesson", "drop", "L60"], ["memory", "plan", "drop", "P4"]]
+    words += [["strength", "drop", "S1"]]
+
+    done = each(home, *([*AS, *one] for one in words))
+
+    assert [(one.code, one.err) for one in done] == [
+        (4, "fleet: L2 was dropped already: it is in fleet memory show --archive\n"),
+        (4, "fleet: outreach has no lesson L60: fleet memory show lists what there is\n"),
+        (4, "fleet: P4 left for want of a place: it is in fleet memory show --archive\n"),
+        (4, "fleet: outreach has no strength S1: fleet memory show lists what there is\n"),
+    ]
 
 
 def test_people_look_and_act_for_an_agent(home: Path) -> None:

@@ -30,7 +30,7 @@ from fleet.memory.items import (
     twin_of,
 )
 from fleet.memory.log import Archive, MemoryLog, stream_of
-from fleet.memory.rules import Left
+from fleet.memory.rules import DROPPED, Left
 from fleet.records import Body, Draft, Record
 
 if TYPE_CHECKING:
@@ -228,7 +228,10 @@ class Memory:
         log = self._log(self._own(author))
         before = log.value()
         kind = BY_NOUN[noun]
-        item = _find(before.state, author.name, self._item(author.name, ref, kind), kind)
+        wanted = self._item(author.name, ref, kind)
+        item = _find(before.state, wanted, kind)
+        if item is None:
+            raise _gone(log.archive(), author.name, wanted, kind)
         if item.get("state", ACTIVE) != ACTIVE:
             raise Rejected(f"{item['id']} is {item['state']}", "add a new goal: fleet goal add")
         body = {"op": op, "target": item["id"], **said}
@@ -289,11 +292,10 @@ class Memory:
         """The id of a lesson of the agent's own, live or archived."""
         kind = BY_NOUN["lesson"]
         item = self._item(agent, ref, kind)
-        try:
-            _find(log.value().state, agent, item, kind)
-        except Unknown:
-            if all(one["id"] != item for one in log.archive().items):
-                raise
+        if _find(log.value().state, item, kind) is None:
+            archive = log.archive()
+            if all(one["id"] != item for one in archive.items):
+                raise _gone(archive, agent, item, kind)
         return item
 
     def _write(
@@ -317,20 +319,19 @@ class Memory:
         return Change(how, kind, item, record, tuple(left), _live(now.state, kind), unsaved)
 
 
-def _find(state: State, agent: str, item: str, kind: Kind) -> Item:
-    """The live item of `agent` with this id.
+def _find(state: State, item: str, kind: Kind) -> Item | None:
+    """The live item with this id; None when there is none."""
+    return next((one for one in state["sections"][kind.section] if one["id"] == item), None)
 
-    Raises:
-        Unknown: there is none; the nearest one is named.
-    """
-    items = state["sections"][kind.section]
-    found = next((one for one in items if one["id"] == item), None)
-    if found is None:
-        numbers = sorted(int(one["id"][1:]) for one in items)
-        near = min(numbers, key=lambda number: abs(number - int(item[1:])), default=None)
-        fix = "fleet memory show" if near is None else f"the nearest is {kind.letter}{near}"
-        raise Unknown(f"{agent} has no live {kind.noun} {item}", fix)
-    return found
+
+def _gone(archive: Archive, agent: str, item: str, kind: Kind) -> Unknown:
+    """Why `agent` has no live `item`; names no other one, which a repeated `drop` would take."""
+    left = next((one for one in archive.items if one["id"] == item), None)
+    if left is None:
+        fix = "fleet memory show lists what there is"
+        return Unknown(f"{agent} has no {kind.noun} {item}", fix)
+    how = "was dropped already" if left["why"] == DROPPED else "left for want of a place"
+    return Unknown(f"{item} {how}", "it is in fleet memory show --archive")
 
 
 def _check_word(what: str, word: str, known: Sequence[str]) -> None:
