@@ -51,10 +51,10 @@ class Sources:
 def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner, warning, damaged.
 
-    `health` is "ok", "degraded" (a broken config, a full disk, or an agent whose last run failed)
-    or "down" (no runner is alive). An agent's `state` is "running", "halted", "paused",
-    "disabled", "failing" or "waiting"; `failing` says so whatever its state is; its `not_started`
-    is None, or says why its last slot did not start a run: {slot, result, detail}. `damaged`
+    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, or
+    lines that cannot be read) or "down" (no runner is alive). An agent's `state` is "running",
+    "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
+    is; its `not_started` is None, or says why its last slot did not start a run: {slot, result, detail}. `damaged`
     counts the lines that cannot be read, by log.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
@@ -66,8 +66,9 @@ def status(sources: Sources) -> Body:
         for agent in sources.config.agents.values()
     ]
     leader = runner(sources.store, sources.config.state)
+    lines = dict(_damaged(sources.store, sources.cache))
     return {
-        "health": _health(sources, leader, agents),
+        "health": _health(sources, leader, agents, lines),
         "agents": agents,
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [
@@ -76,7 +77,7 @@ def status(sources: Sources) -> Body:
         ],
         "runner": leader,
         "warning": sources.warning,
-        "damaged": dict(_damaged(sources.store, sources.cache)),
+        "damaged": lines,
     }
 
 
@@ -166,10 +167,11 @@ def _held_back(config: HomeConfig, controls: Controls, agent: str) -> str:
     return "schedule"
 
 
-def _health(sources: Sources, leader: Body, agents: list[Body]) -> str:
+def _health(sources: Sources, leader: Body, agents: list[Body], lines: dict[str, int]) -> str:
     if not leader["alive"]:
         return DOWN
-    return _word(sources, failing=any(agent["failing"] for agent in agents))
+    failing = any(agent["failing"] for agent in agents)
+    return DEGRADED if lines else _word(sources, failing=failing)
 
 
 def states(sources: Sources) -> dict[str, str]:

@@ -126,7 +126,11 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["memory", "revert", "--run", "outreach"], 5, "operators"),
     (["memory"], 2, "say fleet memory show, or fleet memory plan"),
     (["goal", "achieve", "reply-handler/G1"], 5, "is reply-handler's, you are outreach"),
-    (["goal", "achieve", "G9"], 4, "outreach has no goal G9: fleet memory show lists what there is"),
+    (
+        ["goal", "achieve", "G9"],
+        4,
+        "no goal G9: fleet memory show lists what there is",
+    ),
     (["goal", "achieve", "L1"], 2, "L1 is a lesson, no goal: their ids begin with G"),
     (["goal", "achieve", "one"], 2, "'one' is no item of a memory: write it like L12 or"),
     (["lesson", "add", "x", "--category", "sucess"], 3, "did you mean 'success'?"),
@@ -169,6 +173,26 @@ def test_who_drops_twice_is_shown_no_other_item(home: Path) -> None:
         (4, "fleet: P4 left for want of a place: it is in fleet memory show --archive\n"),
         (4, "fleet: outreach has no strength S1: fleet memory show lists what there is\n"),
     ]
+
+
+def test_a_lost_log_does_not_empty_the_memory(home: Path) -> None:
+    """Show, context and verify name a memory whose log was lost (exit 8); a change keeps it all."""
+    each(home, *([*AS, "lesson", "add", f"lesson {n}"] for n in range(3)))
+    (segment,) = (home / "state" / "memory-log" / "outreach").glob("*.jsonl")
+    segment.write_bytes(b"")
+    document = home / "state" / "memory" / "outreach.json"
+    before = document.read_bytes()
+    looks = [[*AS, "memory", "show"], [*AS, "memory", "show", "--json"], ["context", "outreach"]]
+
+    told = each(home, *looks, ["verify"])
+    kept = document.read_bytes()
+    done, after = each(home, [*AS, "lesson", "add", "the next"], [*AS, "memory", "show"])
+
+    said = "memory-log/outreach lost records: state/memory/outreach.json holds it up to 3"
+    assert [(one.code, said in one.out + one.err) for one in told] == [(8, True)] * 4
+    assert (done.code, kept) == (0, before)
+    assert [f"lesson {n}" in after.out for n in range(3)] == [True] * 3
+    assert after.code == 0
 
 
 def test_people_look_and_act_for_an_agent(home: Path) -> None:

@@ -110,6 +110,7 @@ def context_command(session: Session, *, agent: str, explain: bool) -> None:
 
     require_agent(session, agent)
     fleet = session.fleet
+    fleet.memory.require_whole(agent)
     context = build(fleet.sources(), fleet.config.agents[agent], run="preview")
     if explain:
         rows: list[list[object]] = [["section", "items", "left out", "tokens"]]

@@ -91,6 +91,7 @@ def show_command(
 
     whose = _whose(session, agent)
     memory = session.fleet.memory
+    memory.require_whole(whose)
     if as_json and not archive:
         state = memory.state(whose)
         say_json(state)

@@ -1,8 +1,8 @@
 """What an agent keeps from run to run: lessons, strengths, weaknesses, goals, research, plans.
 
 The log `memory-log/<agent>` is the truth. The document `memory/<agent>` is its value, written
-after each change for people and their programs; nothing here reads it to know a memory, so a
-damaged one is replaced and never believed. What only some commands need is imported there.
+after each change for people and their programs; a memory is known from it only when the log was
+lost (`mending`), so a damaged one is replaced. What only some commands need is imported there.
 """
 
 from collections.abc import Sequence
@@ -30,6 +30,7 @@ from fleet.memory.items import (
     twin_of,
 )
 from fleet.memory.log import Archive, MemoryLog, stream_of
+from fleet.memory.mending import mend, require_whole
 from fleet.memory.rules import DROPPED, Left
 from fleet.records import Body, Draft, Record
 
@@ -94,8 +95,8 @@ class Memory:
     """The memories of one home.
 
     Every change may raise `NotAllowed` (who writes is no agent, or the item is another's),
-    `Rejected` (blank, too long, no valid Unicode), `Unknown` (no such item) and what appending
-    raises; it is durable when it returns.
+    `Rejected` (blank, too long, no valid Unicode), `Unknown` (no such item), what appending raises
+    and what `mending.mend` does; it is durable when it returns.
     """
 
     def __init__(self, store: "Store", cache: "Cache", config: "HomeConfig") -> None:
@@ -109,6 +110,14 @@ class Memory:
         """The memory of `agent` in the shape of its document; empty for one that has none."""
         log = self._log(agent)
         return document(agent, log.stream, log.value())
+
+    def require_whole(self, agent: str) -> None:
+        """Refuse the memory of `agent` when its log lost what its document holds.
+
+        Raises:
+            EndedBadly: it did.
+        """
+        require_whole(self._store, self.stream_of(agent), self._names(agent))
 
     def archive(self, agent: str) -> Archive:
         """What left the memory of `agent`."""
@@ -131,6 +140,17 @@ class Memory:
 
     def _log(self, agent: str) -> MemoryLog:
         return MemoryLog(self._store, self._cache, self.stream_of(agent))
+
+    def _to_change(self, agent: str, author: "Author") -> MemoryLog:
+        """The log of a memory that is about to be changed, whole."""
+        log = self._log(agent)
+        mend(self._store, log, self._names(agent), author.name)
+        return log
+
+    def _names(self, agent: str) -> list[str]:
+        """What it is called now, then what it was called before."""
+        known = self._config.agents.get(self._now(agent))
+        return [self._now(agent), *(known.formerly if known else ())]
 
     def _now(self, agent: str) -> str:
         """What `agent` is called now."""
@@ -173,12 +193,12 @@ class Memory:
         self, author: "Author", noun: str, text: str, *, lessons: Sequence[str] = ()
     ) -> Change:
         """Add a `strength` or `weakness` (`noun`), with the lessons that it stands on."""
-        log = self._log(self._own(author))
+        log = self._to_change(self._own(author), author)
         ids = [self._lesson(log, author.name, one) for one in lessons]
         return self._add(author, BY_NOUN[noun], {"text": text, "lessons": ids})
 
     def _add(self, author: "Author", kind: Kind, said: Item) -> Change:
-        log = self._log(self._own(author))
+        log = self._to_change(self._own(author), author)
         check("finding" if kind.text == "finding" else kind.noun, said[kind.text], kind.limit)
         before = log.value()
         twin = twin_of(before.state["sections"][kind.section], kind, said)
@@ -225,7 +245,7 @@ class Memory:
         return self._change(author, noun, item, "drop", {})
 
     def _change(self, author: "Author", noun: str, ref: str, op: str, said: Item) -> Change:
-        log = self._log(self._own(author))
+        log = self._to_change(self._own(author), author)
         before = log.value()
         kind = BY_NOUN[noun]
         wanted = self._item(author.name, ref, kind)
@@ -251,7 +271,7 @@ class Memory:
         from fleet.identity import require_operator
 
         require_operator(author, "memory revert")
-        log = self._log(agent)
+        log = self._to_change(agent, author)
         before = log.value().state
         if not log.written_by(run):
             return Undone(None)

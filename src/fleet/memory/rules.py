@@ -13,6 +13,7 @@ from fleet.memory.items import (
     ACTIVE,
     BY_LETTER,
     BY_NOUN,
+    BY_SECTION,
     ENDED,
     IMPORTANCES,
     LESSONS,
@@ -53,6 +54,8 @@ def step(state: State, record: Record) -> list[Left]:
         left = _add(state, BY_NOUN[op], record)
     elif op in {*_CHANGES, "drop"}:
         left = _on_an_item(state, op, record)
+    elif op == "restored":
+        left = _restore(state, record)
     elif op == "revert":
         left = []
     else:
@@ -71,6 +74,16 @@ def _add(state: State, kind: Kind, record: Record) -> list[Left]:
         items.remove(item)
         _merge(item, record)
     items.append(item)
+    return _make_room(items, kind)
+
+
+def _restore(state: State, record: Record) -> list[Left]:
+    """An item as the document of a lost log held it; it replaces what is left of it."""
+    kind, item = BY_SECTION.get(str(record.body.get("section"))), record.body.get("item")
+    if kind is None or not isinstance(item, dict):
+        return []
+    items = state["sections"][kind.section]
+    items[:] = [one for one in items if one["id"] != item["id"]] + [dict(item)]
     return _make_room(items, kind)
 
 

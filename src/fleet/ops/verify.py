@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
+from fleet.memory.mending import all_lost
 from fleet.talk.members import is_of_two
 
 if TYPE_CHECKING:
@@ -20,13 +21,19 @@ def verify(fleet: "Fleet") -> list[Finding]:
     Raises:
         BadHome: the operator's files have errors and no good config is known.
     """
-    return [*fleet.store.verify(), *_lanes(fleet), *_orphans(fleet)]
+    return [*fleet.store.verify(), *_lanes(fleet), *_memories(fleet), *_orphans(fleet)]
 
 
 def _lanes(fleet: "Fleet") -> Iterator[Finding]:
     """Cursors that do not stand on the log below them: it was replaced or restored."""
     for agent in fleet.config.agents:
         yield from fleet.bus.lane_check(agent)
+
+
+def _memories(fleet: "Fleet") -> Iterator[Finding]:
+    """Documents of memories whose logs do not hold what they hold."""
+    for gone in all_lost(fleet.store):
+        yield gone.finding()
 
 
 def _orphans(fleet: "Fleet") -> Iterator[Finding]:

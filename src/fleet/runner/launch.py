@@ -18,7 +18,7 @@ from fleet.config.model import Agent
 from fleet.config.portable import to_json
 from fleet.context import Context, RenderFailed, build, made_body, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
-from fleet.errors import BadHome, Held, NotStarted, Rejected, TryAgain, Unavailable
+from fleet.errors import BadHome, EndedBadly, Held, NotStarted, Rejected, TryAgain, Unavailable
 from fleet.identity import SYSTEM, Author
 from fleet.masking import mask, mask_body, secret_values
 from fleet.records import Body, new_id
@@ -120,11 +120,12 @@ def start(
     )
     try:
         ready(fleet, agent)
+        fleet.memory.require_whole(agent.id)
         context, planned = _prepare(fleet, agent, run)
         files = hashes(fleet.config.run_folder(run), MADE)
         facts = cast("Body", context.manifest["facts"])
         record(context=facts, made=_made(fleet, context, files))
-    except (RenderFailed, BadHome, Rejected) as fault:
+    except (RenderFailed, BadHome, EndedBadly, Rejected) as fault:
         record()
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
         settle.finish(fleet, agent.id, run, Verdict(outcome, str(fault)))
