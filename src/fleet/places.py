@@ -13,6 +13,8 @@ FORMAT_FILE = "FORMAT"
 FORMAT = "fleet-state 1"
 """What that file says: the format that this version writes and reads."""
 
+OLDER, NEWER, NO_FORMAT = "older", "newer", "no format"
+
 NEXT_DUE = "next-due"
 """In the cache, by the runner: JSON, agent -> [epoch seconds of its next due slot, "06:10"]."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}", re.ASCII)
@@ -134,6 +136,21 @@ def _checked(name: str) -> str:
     if not safe_name(name):
         raise Rejected(f"{name!r} cannot be a name", "use a-z, 0-9, _ and -, at most 64 characters")
     return name
+
+
+def age_of(text: str) -> str:
+    """What `text`, which FORMAT says instead of this version's, is: OLDER, NEWER or NO_FORMAT."""
+    name, _, number = text.partition(" ")
+    known, _, ours = FORMAT.partition(" ")
+    if name != known or not (number.isascii() and number.isdigit()):
+        return NO_FORMAT
+    return NEWER if int(number) > int(ours) else OLDER
+
+
+def damaged_format(state: Path, text: str) -> BadHome:
+    """The refusal of a state whose file FORMAT says `text`, which is no format."""
+    what = f"{state}/{FORMAT_FILE} " + (f"says {text[:40]!r}, no format" if text else "is empty")
+    return BadHome(what, f"restore it from a backup, or write into it what fleet wrote: {FORMAT}")
 
 
 def _is_home(folder: Path) -> bool:

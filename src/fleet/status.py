@@ -54,8 +54,8 @@ def status(sources: Sources) -> Body:
     `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, or
     lines that cannot be read) or "down" (no runner is alive). An agent's `state` is "running",
     "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
-    is; its `not_started` is None, or says why its last slot did not start a run: {slot, result, detail}. `damaged`
-    counts the lines that cannot be read, by log.
+    is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
+    detail}. `damaged` counts the lines that cannot be read, by log.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     open_runs = {run.agent: run for run in sources.runs.open()}

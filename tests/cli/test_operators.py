@@ -156,7 +156,7 @@ def test_context_shows_and_changes_nothing(home: Path, fleet: Fleet) -> None:
 def test_status_tells_the_truth_and_check_turns_it_into_codes(
     worker: Path, fleet: Fleet, shaped
 ) -> None:
-    """`status --check` is 9 without a runner, 0 with one, and 8 when an agent fails."""
+    """`status --check` is 9 without a runner, 0 with one, 8 with a failing agent or a bad line."""
     down = fleet("status", "--check", "--json")
     with up(worker):
         fleet("run", "reply-handler")
@@ -166,9 +166,21 @@ def test_status_tells_the_truth_and_check_turns_it_into_codes(
         agent.write_text(text[: text.index("command:")] + "command: [sh, -c, 'exit 3']\n")
         fleet("run", "reply-handler")
         degraded = fleet("status", "--check", "--json")
+        agent.write_text(text)
+        fleet("run", "reply-handler")
+        (worker / "state" / "metrics").mkdir()
+        (worker / "state" / "metrics" / f"{1:020}.jsonl").write_text("no record\n")
+        damaged = fleet("status", "--check", "--json")
 
     (state,) = shaped("status", well.stdout)
     assert (down.returncode, well.returncode, degraded.returncode) == (9, 0, 8)
+    (after,) = shaped("status", damaged.stdout)
+    assert (damaged.returncode, after["health"], after["damaged"]) == (
+        8,
+        "degraded",
+        {"metrics": 1},
+    )
+    assert not any(one["failing"] for one in after["agents"])
     assert state["runner"]["alive"]
     assert shaped("status", degraded.stdout)[0]["health"] == "degraded"
 

@@ -41,14 +41,17 @@ def old(scripted: Scripted) -> Scripted:
 
 
 @pytest.mark.parametrize(
-    ("said", "fix"),
+    ("said", "fix", "migrate_fix"),
     [
-        ("fleet-state 2", "use the newer fleet that wrote it"),
-        ("fleet-state 0", "fleet migrate"),
-        ("something else", "fleet migrate"),
+        ("fleet-state 2", "use the newer fleet that wrote it", "use the newer fleet"),
+        ("fleet-state 0", "fleet migrate", "use the older fleet that wrote it"),
+        ("something else", f"write into it what fleet wrote: {FORMAT}", f"wrote: {FORMAT}"),
+        ("", "FORMAT is empty: restore it from a backup, or write", f"wrote: {FORMAT}"),
     ],
 )
-def test_no_command_touches_another_format(old: Scripted, said: str, fix: str) -> None:
+def test_no_command_touches_another_format(
+    old: Scripted, said: str, fix: str, migrate_fix: str
+) -> None:
     """Every command is exit 7 with one line that says what to use, and not a byte changes."""
     (old.root / "state" / "FORMAT").write_text(f"{said}\n")
     shutil.rmtree(old.root / "state" / "cache")
@@ -61,7 +64,7 @@ def test_no_command_touches_another_format(old: Scripted, said: str, fix: str) -
     for name, one in done.items():
         if name in NO_WORD or name in WORDS:
             assert (one.code, one.out, len(one.err.splitlines())) == (7, "", 1), (name, one)
-            assert (fix if name != "migrate" else "use the newer fleet") in one.err
+            assert (fix if name != "migrate" else migrate_fix) in one.err
             assert said in one.err
         assert one.code in {2, 7}, (name, one)  # some want a word more
     assert tree(old.root.parent) == before

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from fleet.errors import BadHome, Usage
 from fleet.ops import packing
 from fleet.ops.backup import Progress, backup, format_of
-from fleet.places import FORMAT, FORMAT_FILE, Places
+from fleet.places import FORMAT, FORMAT_FILE, NO_FORMAT, Places, age_of, damaged_format
 from fleet.records import rfc3339
 from fleet.wiring import file_lock
 
@@ -59,13 +59,13 @@ def migrate(
         progress: told how far the backup is.
 
     Raises:
-        BadHome: no steps lead from its format to this one.
+        BadHome: no steps lead from its format to this one, or FORMAT is damaged.
         LockTimeout: a runner, a backup or a trim is at work; it is named.
         Usage, NotAllowed, Unavailable: the backup could not be written; nothing was changed.
         EndedBadly: it could not be read back.
     """
     found = format_of(places)
-    if found in {"", known}:
+    if found == known or not places.format_file.exists():
         return False
     way = list(_way(places, found, known, steps))
     file = target or _beside(places, known, wall)
@@ -90,13 +90,18 @@ def _way(places: Places, found: str, known: str, steps: Mapping[str, Step]) -> I
     at = found
     while at != known:
         if at not in steps:
-            raise BadHome(
-                f"{places.state} has the format {found[:40]!r}, and nothing leads from {at[:40]!r}"
-                f" to {known!r}",
-                "use the newer fleet that wrote it",
-            )
+            raise _no_way(places, found, at, known)
         yield steps[at]
         at = steps[at].to
+
+
+def _no_way(places: Places, found: str, at: str, known: str) -> BadHome:
+    """The refusal of a state of the format `found`, from which no steps lead beyond `at`."""
+    age = age_of(at)
+    if age == NO_FORMAT:
+        return damaged_format(places.state, found)
+    what = f"{places.state} has the format {found[:40]!r}, and nothing leads from {at[:40]!r}"
+    return BadHome(f"{what} to {known!r}", f"use the {age} fleet that wrote it")
 
 
 def _beside(places: Places, known: str, wall: float) -> Path:

@@ -4,11 +4,12 @@ It opens no log and no document. `state/README.md` is the description of this tr
 """
 
 import os
+from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
 from fleet.errors import BadHome
-from fleet.places import FORMAT, FORMAT_FILE
+from fleet.places import FORMAT, FORMAT_FILE, NEWER, NO_FORMAT, age_of, damaged_format
 from fleet.stores import names
 from fleet.stores.files import disk
 
@@ -76,13 +77,19 @@ class Layout:
             return
         disk.check_folder(self.root)
         if text != FORMAT:
-            raise BadHome(
-                f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
-                "use the newer fleet that wrote it"
-                if is_newer(text)
-                else "fleet migrate changes an older one, else use the fleet that wrote it",
-            )
+            raise self._other(text)
         self._made = disk.check_folder(self.locks)
+
+    def _other(self, text: str) -> BadHome:
+        age = age_of(text)
+        if age == NO_FORMAT:
+            return damaged_format(Path(self.root), text)
+        return BadHome(
+            f"{self.root} has the format {text[:40]!r}, this fleet knows {FORMAT!r}",
+            "use the newer fleet that wrote it"
+            if age == NEWER
+            else "fleet migrate changes an older one, else use the fleet that wrote it",
+        )
 
     def _format(self) -> str | None:
         """What the file FORMAT says, None when there is none."""
@@ -189,13 +196,6 @@ class Layout:
             if kind == wanted if slash else kind.startswith(wanted):
                 found.append((kind, f"{self.root}/{entry}"))
         return found
-
-
-def is_newer(text: str) -> bool:
-    """Whether `text`, what FORMAT says, is of a later version of this program."""
-    name, _, number = text.partition(" ")
-    known, _, ours = FORMAT.partition(" ")
-    return name == known and number.isascii() and number.isdigit() and int(number) > int(ours)
 
 
 def subfolders(folder: str) -> list[str]:
