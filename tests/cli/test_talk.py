@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from calls import call, many
 from conftest import Fleet
 
 AWKWARD = {
@@ -165,3 +166,49 @@ def test_unread_is_what_no_run_was_shown(home: Path, fleet: Fleet) -> None:
     for _ in range(2):
         shown = fleet("--as", "outreach", "read", "strategy", "--unread", "--json").stdout
         assert [json.loads(line)["text"] for line in shown.splitlines()] == ["from reply-handler"]
+
+
+def test_what_was_said_in_a_retired_channel_stays_readable(home: Path) -> None:
+    """A person reads, searches and follows its threads, and is told so; agents and writers do not.
+
+    The memory of a retired agent is shown to a person in the same way.
+    """
+    many(
+        home,
+        [
+            call("post", "strategy", "the old plan"),
+            call("reply", "strategy#1", "agreed"),
+            call("--as", "outreach", "lesson", "add", "plans age"),
+            call("channel", "retire", "strategy"),
+            call("agent", "retire", "outreach"),
+        ],
+    )
+
+    shown = many(
+        home,
+        [
+            call("read", "strategy"),
+            call("read", "strategy", "--thread", "strategy#1"),
+            call("find", "plan", "--in", "strategy"),
+        ],
+    )
+    (kept,) = many(home, [call("memory", "show", "--agent", "outreach")])
+    refused = many(
+        home,
+        [
+            call("post", "strategy", "more"),
+            call("reply", "strategy#1", "more"),
+            call("react", "strategy#1", "agree"),
+            call("pin", "strategy#1"),
+            call("--as", "reply-handler", "read", "strategy"),
+        ],
+    )
+    (named,) = many(home, [call("read", "strategie")])
+
+    assert all(one.code == 0 and "the old plan" in one.out for one in shown), shown
+    assert all("strategy is retired" in one.err for one in shown)
+    assert kept.code == 0
+    assert "plans age" in kept.out
+    assert "no agent any more" in kept.err
+    assert [one.code for one in refused] == [4] * 5, refused
+    assert named.code == 4

@@ -93,6 +93,10 @@ def find_command(
             limit=most + 1,
         )
     shown = hits[:most]
+    if channel:
+        from fleet.cli.talk import say_retired
+
+        say_retired(session, channel)
     if as_json:
         say_objects(session, (hit.as_json() for hit in shown))
         return

@@ -90,7 +90,9 @@ def show_command(
     from fleet.memory import item_ref
 
     whose = _whose(session, agent)
-    memory = session.fleet.memory
+    memory, config = session.fleet.memory, session.fleet.config
+    if whose not in config.agents and not config.called_now(whose):
+        say_error(f"{whose} is no agent any more: this is what it kept")
     memory.require_whole(whose)
     if as_json and not archive:
         state = memory.state(whose)
@@ -126,7 +128,7 @@ def _whose(session: Session, agent: str | None) -> str:
     Raises:
         NotAllowed: a run asks for another agent's.
         Usage: a person does not say whose.
-        Unknown: there is no such agent, and no memory of one.
+        Unknown: there is and was no such agent.
     """
     fleet = session.fleet
     author, known = fleet.author, fleet.config.agents
@@ -137,7 +139,7 @@ def _whose(session: Session, agent: str | None) -> str:
         raise NotAllowed(f"{agent}'s memory is its own", "fleet memory show shows yours")
     whose = str(agent or own)
     kept = {name.partition("/")[2] for name in fleet.store.streams("memory-log/", "", 10_000)}
-    if whose not in {*known, *kept}:
+    if whose not in {*known, *kept, *fleet.runs.agents()}:
         from fleet.text import one_of
 
         raise Unknown(f"there is no agent {clip(whose, 80)!r}", one_of(whose, known))

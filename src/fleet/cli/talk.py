@@ -14,6 +14,7 @@ from fleet.cli.output import (
     local,
     page,
     retracted_mark,
+    say_error,
     say_items,
     say_json,
     say_objects,
@@ -163,6 +164,7 @@ def read_command(
         place = going_on(shown, first, last, after, before, forward=forward)
         rest = again(session, ["read", channel], {**same, **place})
     say_messages(session, shown, rest, as_json=as_json)
+    say_retired(session, channel)
     if follow:
         seen = shown[-1].seq if rest and forward else upto(head, shown)
         _follow(session, channel, seen, thread, as_json=as_json)
@@ -265,6 +267,12 @@ def say_messages(
         for message in shown
     ]
     say_items(session, items, rest, none=none)
+
+
+def say_retired(session: Session, channel: str) -> None:
+    """Say of a retired channel that it is one."""
+    if session.fleet.talk.is_retired(channel):
+        say_error(f"{channel} is retired: this is its history, nobody posts there any more")
 
 
 def _head(message: "Message", at: str) -> str:

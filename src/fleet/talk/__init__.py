@@ -226,6 +226,8 @@ class Talk:
     ) -> list[Message]:
         """At most `limit` messages that fit everything given, oldest first. Moves no lane.
 
+        A person may read a retired channel, too.
+
         The newest ones without any of `unread_after`, `since_seq` and `since`; with one of them
         the oldest from there, so that one can page on, however old they are. Retracted ones are
         for people only, and say so.
@@ -246,7 +248,7 @@ class Talk:
 
         from fleet.talk import reading
 
-        here = self._members.open(author, channel)
+        here = self._members.open(author, channel, past=True)
         at_hand = self.board(here.id)
         without = at_hand.retracted if self._members.is_agent(author) else frozenset[int]()
         forward = any(given is not None for given in (unread_after, since_seq, since))
@@ -271,7 +273,12 @@ class Talk:
         """The channel as it stands now, for fleet itself: it asks for no author."""
         from fleet.talk.board import board
 
-        return board(self._store, self._cache, channel, self._members.named(channel).keep)
+        keep = self._members.named(channel, past=True).keep
+        return board(self._store, self._cache, channel, keep)
+
+    def is_retired(self, channel: str) -> bool:
+        """Whether it is a channel that only a person may read, and nobody post to."""
+        return self._members.is_retired(channel)
 
     def digest(self, agent: str, channel: str, after: int, limit: int) -> Digest:
         """What `agent`, which has read up to number `after`, is told of the channel.
@@ -328,7 +335,7 @@ class Talk:
     def _post(self, channel: str, ref: str) -> Record:
         """The `post` record that `ref` names in `channel`."""
         named, seq = message_ref(ref)
-        if self._members.named(named).id != channel:
+        if self._members.named(named, past=True).id != channel:
             raise Rejected(f"{ref} is not in {channel}", f"answer it in {named}")
         record = record_at(self._store, stream_of(channel), seq)
         if record is None or record.body.get("op") != "post":

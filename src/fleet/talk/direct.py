@@ -1,6 +1,7 @@
-"""Channels of two: a name is all they are, and the two in it are all who write there.
+"""Channels without a file: of two, whose name is all they are, and those that were retired.
 
-No file makes one; its first message does. What is said in one is a channel's business.
+The two in a channel's name are all who write there, and its first message makes it. What is said
+in one is a channel's business.
 """
 
 from collections.abc import Iterator
@@ -42,6 +43,11 @@ def channel_of_two(pair: tuple[str, str]) -> Channel:
         purpose=f"direct messages of {first} and {second}",
         members=frozenset(pair),
     )
+
+
+def channel_of_the_past(name: str) -> Channel:
+    """A channel of many that no file makes any more: nobody is in it."""
+    return Channel(name, file="", name=name, purpose="retired", members=frozenset())
 
 
 def directs_of(store: Store, *names: str) -> list[str]:

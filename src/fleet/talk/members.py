@@ -4,8 +4,16 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import NotAllowed, Rejected, Unknown
 from fleet.identity import OPERATOR
+from fleet.places import safe_name
 from fleet.ports import Store
-from fleet.talk.direct import BETWEEN, channel_of_two, direct_name, directs_of, pair_of
+from fleet.talk.direct import (
+    BETWEEN,
+    channel_of_the_past,
+    channel_of_two,
+    direct_name,
+    directs_of,
+    pair_of,
+)
 from fleet.talk.messages import stream_of
 
 if TYPE_CHECKING:
@@ -39,8 +47,10 @@ class Members:
         pairs = map(pair_of, directs_of(self._store, *names))
         return [self._of_two(pair) for pair in pairs if pair]
 
-    def named(self, channel: str) -> "Channel":
+    def named(self, channel: str, *, past: bool = False) -> "Channel":
         """The channel of that name: one that a file makes, or one of two who are or were here.
+
+        With `past` also a retired one, of which a log is left.
 
         Raises:
             Unknown: there is none.
@@ -51,25 +61,36 @@ class Members:
         pair = pair_of(channel)
         if pair and (is_of_two(channel, self._config) or self._store.head(stream_of(channel))):
             return self._of_two(pair)
+        retired = self.is_retired(channel)
+        if retired and past:
+            return channel_of_the_past(channel)
         from fleet.text import suggest
 
         near = suggest(channel, sorted(self._config.channels)) or "fleet channels"
         if channel in self._config.agents:
             near = f"it is an agent: fleet send {channel} 'TEXT'"
+        if retired:
+            near = "it was retired: a person may read it"
         turned = direct_name(*channel.partition(BETWEEN)[::2])
         if is_of_two(turned, self._config):
             near = f"their channel is {turned}"
         raise Unknown(f"there is no channel {channel!r}", near)
 
-    def open(self, author: "Author", channel: str) -> "Channel":
-        """The channel of that name for the author.
+    def is_retired(self, channel: str) -> bool:
+        """Whether something was said in this channel of many, and no file makes it any more."""
+        known = self._config.channel_named(channel) is not None or BETWEEN in channel
+        return not known and safe_name(channel) and self._store.head(stream_of(channel)) > 0
+
+    def open(self, author: "Author", channel: str, *, past: bool = False) -> "Channel":
+        """The channel of that name for the author; with `past` for a person a retired one, too.
 
         Raises:
             Unknown: there is none.
             NotAllowed: the author is an agent and no member.
         """
-        here = self.named(channel)
-        if self.is_agent(author):
+        agent = self.is_agent(author)
+        here = self.named(channel, past=past and not agent)
+        if agent:
             self.admit(here, author.name)
         return here
 
