@@ -209,3 +209,17 @@ def _cost(text: str) -> float:
     before = time.process_time()
     mask(text)
     return time.process_time() - before
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("password=Tr0ub4dor&3x and", "password=[masked:password] and"),
+        ("?password=Tr0ub4dor&next=3", "?password=[masked:password]&next=3"),
+        ("PASSWORD=Tr0ub4dor&& run", "PASSWORD=[masked:password]&& run"),
+        ("password=T0&ubador", "password=[masked:password]"),
+    ],
+)
+def test_an_ampersand_inside_a_password_is_part_of_it(text: str, kept: str) -> None:
+    """Nothing of the value stays visible, and the next parameter of a URL does."""
+    assert mask(text) == kept

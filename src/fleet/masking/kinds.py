@@ -98,10 +98,13 @@ KINDS = (
 )
 
 _STEM = r"(?ai)pass|pwd|secret|credential|authorization|key|token|(?<=_)pat"
+_AMPERSAND = r"&(?![\w.%-]{1,80}=|[\s&]|$)"
+"""One that stands inside a value: not before the next parameter of a URL, and none of a shell's."""
 _BARE = (
     rf"(?i)(?P<rest>[a-z]{{0,10}})"
     rf"(?:(?:{_QUOTE})?\s{{0,8}}(?::=|=>|[:=])\s{{0,8}}|\s{{1,4}}is\s{{1,4}})(?:{_QUOTE})?"
-    r"(?P<secret>[^\s\"'\\,;&<>(){}\[\]=]{6}[^\s\"'\\,;&<>(){}\[\]]{0,506})"
+    rf"(?P<secret>(?:[^\s\"'\\,;&<>(){{}}\[\]=]|{_AMPERSAND}){{6}}"
+    rf"(?:[^\s\"'\\,;&<>(){{}}\[\]]|{_AMPERSAND}){{0,506}})"
 )
 """What follows such a stem: `password=…`, `API_KEY: …`, `token is …`."""
 _QUOTED = (
