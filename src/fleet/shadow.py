@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fleet.errors import Rejected, Stale, Unknown
-from fleet.logs import between
+from fleet.logs import between, has_key
 from fleet.ports import Store, last_record
 from fleet.records import Batch, Body, Draft, Guard, Instant, NotHeldByOther, Record, Sieve
 
@@ -174,6 +174,19 @@ class Shadow:
         records = between(self._store, stream, 0, self._store.head(stream))
         return [record for record in records if record.body.get("op") == STAGED]
 
+    def left(self, run: str) -> list[Record]:
+        """What of it is not written yet: all, but for an acceptance that was cut short."""
+        return [
+            record
+            for record in self.staged(run)
+            if not has_key(self._store, str(record.body["stream"]), _key(run, record))
+        ]
+
+    def decision(self, run: str) -> Record | None:
+        """The person's word on the run, `accepted` or `dropped`; None while it waits."""
+        newest = last_record(self._store, PREFIX + run)
+        return newest if newest is not None and newest.body.get("op") != STAGED else None
+
     def accept(self, author: "Author", run: str) -> list[Record]:
         """Write what the run staged, in its order; repeating it finishes what was begun.
 
@@ -208,20 +221,20 @@ class Shadow:
         staged = self.staged(run)
         if not staged:
             raise Unknown(f"run {run} staged nothing", "fleet shadow list shows what waits")
-        newest = last_record(self._store, PREFIX + run)
-        decided = newest.body.get("op") if newest else STAGED
-        if decided not in {STAGED, wanted}:
-            raise Rejected(f"the writes of run {run} were {decided} already", "nothing was written")
+        decided = self.decision(run)
+        if decided is not None and decided.body["op"] != wanted:
+            word = decided.body["op"]
+            raise Rejected(f"the writes of run {run} were {word} already", "nothing was written")
         return staged
 
     def _make(self, run: str, record: Record) -> Record:
         """The staged write made real, once however often it is asked for."""
         said = record.body
-        own = said.get("given")
-        key = str(own) if own is not None else f"shadow/{run}/{record.seq}"
         same = cast("list[str] | None", said.get("same"))
         draft = Draft(
-            cast("Body", said["body"]), key=key, same=tuple(same) if same is not None else None
+            cast("Body", said["body"]),
+            key=_key(run, record),
+            same=tuple(same) if same is not None else None,
         )
         claim = said.get("claim")
         guard = NotHeldByOther(str(claim), str(said["agent"])) if claim else None
@@ -236,3 +249,9 @@ class Shadow:
     def _decide(self, author: "Author", run: str, op: str, **said: object) -> None:
         body: Body = {"op": op, "by": author.by or author.name, **said}
         self._store.append(PREFIX + run, [Draft(body, key=op, same=("op",))])
+
+
+def _key(run: str, record: Record) -> str:
+    """The key under which a staged write is made once."""
+    given = record.body.get("given")
+    return str(given) if given is not None else f"shadow/{run}/{record.seq}"

@@ -1,11 +1,15 @@
 """Shadow runs: real runs whose writes wait for a person."""
 
 import json
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from calls import Actor, call, many
+from fleet.errors import TryAgain
+from fleet.ops import shadows
 from fleet.records import Body
 from fleets import Scripted
 from people import OPERATOR
@@ -81,6 +85,8 @@ def test_what_is_accepted_stands_as_if_the_run_had_written_it(home: Scripted) ->
     assert "a shadow speaks" in shown.out
     assert "+ events: note" in shown.out
     assert (accepted.code, again.code, dropped.code) == (0, 0, 3)
+    assert again.out.startswith("nothing is new: the writes of run ")
+    assert " were accepted by operator, " in again.out
     assert left.out == ""
     (run,) = home.ended("ghost")
     assert [(b["op"], b["from_agent"], b["run"]) for b in written(home)] == [
@@ -176,3 +182,111 @@ def test_every_write_of_a_shadow_run_says_that_it_is_staged(tmp_path: Path) -> N
     assert not [one for one in done[len(shared) : -len(shared) - 4] if "staged" in one.out]
     assert done[-1].code == 3
     assert "the id 'K1' was used for another record" in done[-1].err
+
+
+def test_nothing_is_accepted_that_todays_files_refuse(home: Scripted) -> None:
+    """Every write that its agent could not make now is named; all of them or none is written."""
+    strict = (home.root / "schemas/note.json").read_text().replace('["n"]', '["n", "why"]')
+    channel = (home.root / "channels/strategy.yaml").read_text()
+    plain = (home.root / "schemas/note.json").read_text()
+    home.put("schemas/note.json", strict)
+    home.put("channels/strategy.yaml", channel.replace("members: all", "members: [reader]"))
+    home.put("agents/ghost.yaml", (home.root / "agents/ghost.yaml").read_text().replace(
+        "[strategy]", "[]"))  # fmt: skip
+
+    refused = home.call("shadow", "accept", "ghost")
+
+    assert refused.returncode == 3
+    first, second, third, last = refused.stderr.splitlines()
+    assert "write 1, to channels/strategy: ghost is no member of strategy" in first
+    assert "write 2, to events: note: " in second
+    assert "why" in second
+    assert "write 3, to channels/strategy: ghost is no member" in third
+    assert "nothing was written, 3 writes of run " in last
+    assert written(home) == []
+
+    home.put("schemas/note.json", plain)
+    (home.root / "channels/strategy.yaml").unlink()
+    home.put("channels/other.yaml", channel)
+    home.put("agents/reader.yaml", (home.root / "agents/reader.yaml").read_text().replace(
+        "[strategy]", "[other]"))  # fmt: skip
+    retired = home.call("shadow", "accept", "ghost")
+    assert retired.returncode == 3
+    assert "there is no channel 'strategy'" in retired.stderr
+    assert "2 writes" in retired.stderr
+    assert written(home) == []
+
+    home.put("channels/strategy.yaml", channel)
+    assert home.call("shadow", "accept", "ghost").returncode == 0
+    assert len(written(home)) == 3
+
+
+def test_an_acceptance_that_was_cut_short_is_finished_under_other_files(home: Scripted) -> None:
+    """What stands already is asked nothing again; the addressee of what is left must be there."""
+    (run,) = home.ended("ghost")
+    shadow = home.fleet.shadow
+    for record in shadow.staged(run.id)[:2]:
+        shadow._make(run.id, record)  # as far as the killed one came
+    schema = (home.root / "schemas/note.json").read_text()
+    home.put("schemas/note.json", schema.replace('["n"]', '["n", "why"]'))
+
+    assert home.call("shadow", "accept", "ghost").returncode == 0
+    assert len(written(home)) == 3
+
+
+def test_an_event_for_one_who_is_gone_is_not_accepted(tmp_path: Path) -> None:
+    """An addressee that no agent's file makes any more is a fault of the write."""
+    home = Scripted(tmp_path / "home")
+    home.agent("ghost", "fleet emit note n=1 --to reader", "mode: shadow")
+    home.agent("reader", "cat")
+    home.call("run", "ghost")
+    (home.root / "agents/reader.yaml").unlink()
+
+    refused = home.call("shadow", "accept", "ghost")
+
+    assert refused.returncode == 3
+    assert "write 1, to events: there is no agent 'reader'" in refused.stderr
+    assert home.fleet.store.head("events") == 0
+
+
+def test_a_decision_is_said_where_the_writes_are_listed(home: Scripted) -> None:
+    """The list of a decided run begins with who decided, when and why; JSON has the word."""
+    env = {"FLEET_HOME": str(home.root)}
+    before, _, listed, as_json = many(
+        home.root,
+        [
+            call("shadow", "list", "ghost", "--json"),
+            call("shadow", "drop", "ghost", "--reason", "spam"),
+            call("shadow", "list", "ghost"),
+            call("shadow", "list", "ghost", "--json"),
+        ],
+        env,
+    )
+
+    first, second, *_ = listed.out.splitlines()
+    assert first.startswith("dropped by operator, ")
+    assert first.endswith(": spam")
+    assert second == "+ strategy: post"
+    assert [json.loads(line)["decided"] for line in before.out.splitlines()] == [None] * 3
+    assert [json.loads(line)["decided"] for line in as_json.out.splitlines()] == ["dropped"] * 3
+
+
+def test_what_was_retracted_is_not_accepted_again(home: Scripted) -> None:
+    """Accepted before or not, it is refused; and no word is taken on a run that goes on."""
+    (run,) = home.ended("ghost")
+    for decide in (shadows.accept, partial(shadows.drop, reason="spam")):
+        with pytest.raises(TryAgain, match="is still going"):
+            decide(home.fleet, OPERATOR, replace(run, outcome=None))
+    env = {"FLEET_HOME": str(home.root)}
+    accepted, taken, again = many(
+        home.root,
+        [
+            call("shadow", "accept", "ghost"),
+            call("retract", "ghost", "--reason", "wrong page"),
+            call("shadow", "accept", "ghost"),
+        ],
+        env,
+    )
+
+    assert (accepted.code, taken.code, again.code) == (0, 0, 3)
+    assert "was retracted (wrong page)" in again.err

@@ -7,13 +7,15 @@ import click
 
 from fleet.cli.commands import COMMANDS
 from fleet.cli.grammar import Command, Group
-from fleet.cli.output import Item, local, say_done, say_items, say_json, table
+from fleet.cli.output import Item, local, say_done, say_error, say_items, say_json, table
 from fleet.cli.session import Session, pass_session
+from fleet.errors import Rejected
 from fleet.units import counted
 
 if TYPE_CHECKING:
     from fleet.records import Body, Record
 
+AFTER = "change the files and accept it again, or fleet shadow drop"
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 
 
@@ -44,13 +46,24 @@ def list_command(session: Session, *, run: str | None, as_json: bool) -> None:
 
 
 def _show(session: Session, ref: str, *, as_json: bool) -> None:
+    shadow = session.fleet.shadow
     run = session.fleet.runs.find(ref)
-    staged = session.fleet.shadow.staged(run.id)
+    staged, decided = shadow.staged(run.id), shadow.decision(run.id)
     if as_json:
+        word = decided.body["op"] if decided else None
         for record in staged:
-            say_json({"ref": record.ref, "at": record.at, **_written(record)})
+            say_json({"ref": record.ref, "at": record.at, **_written(record), "decided": word})
         return
-    say_items(session, [Item(f"+ {_head(record)}", _text(record)) for record in staged])
+    first = [Item(_decision(session, decided))] if decided else []
+    say_items(session, [*first, *(Item(f"+ {_head(one)}", _text(one)) for one in staged)])
+
+
+def _decision(session: Session, record: "Record") -> str:
+    """`dropped by operator, 2026-11-30 06:10: spam`."""
+    by, reason = record.body.get("by"), record.body.get("reason")
+    who = by if isinstance(by, str) else "operator"
+    said = f"{record.body['op']} by {who}, {local(record.at, session.zone)}"
+    return f"{said}: {reason}" if reason else said
 
 
 def _written(record: "Record") -> "Body":
@@ -79,10 +92,23 @@ def _text(record: "Record") -> str:
 @click.argument("run")
 @pass_session
 def accept_command(session: Session, *, run: str) -> None:
-    """Write what the run staged, as if it had written it."""
+    """Write what the run staged, as if it had written it; nothing if today's files refuse any."""
+    from fleet.ops import shadows
+
     fleet = session.fleet
-    made = fleet.shadow.accept(fleet.author, fleet.runs.find(run).id)
-    say_done(f"accepted {counted(len(made), 'write')}: {', '.join(one.ref for one in made)}")
+    found = fleet.runs.find(run)
+    done = shadows.accept(fleet, fleet.author, found)
+    if done.faults:
+        for fault in done.faults:
+            say_error(fault)
+        faulty = counted(len(done.faults), "write")
+        raise Rejected(f"nothing was written, {faulty} of run {found.ref} cannot be", AFTER)
+    if done.before:
+        said = _decision(session, done.before)
+        say_done(f"nothing is new: the writes of run {found.ref} were {said}")
+    else:
+        written = ", ".join(one.ref for one in done.made)
+        say_done(f"accepted {counted(len(done.made), 'write')}: {written}")
 
 
 @shadow_command.command("drop", cls=Command, examples=["fleet shadow drop outreach --reason spam"])
@@ -91,6 +117,8 @@ def accept_command(session: Session, *, run: str) -> None:
 @pass_session
 def drop_command(session: Session, *, run: str, reason: str) -> None:
     """Leave what the run staged unwritten, for good."""
+    from fleet.ops import shadows
+
     fleet = session.fleet
-    dropped = fleet.shadow.drop(fleet.author, fleet.runs.find(run).id, reason)
+    dropped = shadows.drop(fleet, fleet.author, fleet.runs.find(run), reason)
     say_done(f"dropped {counted(dropped, 'write')}: nobody was told of them")
