@@ -18,7 +18,7 @@ from fleet.controls import Controls
 from fleet.folds import damaged
 from fleet.ports import Cache, Store, read_kept
 from fleet.records import Body
-from fleet.whereabouts import LEADER, is_here
+from fleet.whereabouts import LEADER, is_here, original
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -49,13 +49,14 @@ class Sources:
 
 
 def status(sources: Sources) -> Body:
-    """What `status --json` prints: health, agents, running, alerts, runner, warning, damaged.
+    """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
 
     `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, or
     lines that cannot be read) or "down" (no runner is alive). An agent's `state` is "running",
     "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
     is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
-    detail}. `damaged` counts the lines that cannot be read, by log.
+    detail}. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
+    `warning` is one line, `damaged` counts the lines that cannot be read, by log.
     """
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     open_runs = {run.agent: run for run in sources.runs.open()}
@@ -76,9 +77,15 @@ def status(sources: Sources) -> Body:
             for record in alerts.recent(sources.store, ALERTS)
         ],
         "runner": leader,
+        "copy_of": _copy_of(sources),
         "warning": sources.warning,
         "damaged": lines,
     }
+
+
+def _copy_of(sources: Sources) -> Body | None:
+    there = original(sources.store.get(LEADER)[0], sources.config.state)
+    return {"host": there.host, "path": there.path} if there else None
 
 
 def runner(store: Store, state: Path) -> Body:

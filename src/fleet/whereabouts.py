@@ -69,6 +69,11 @@ def is_here(body: Body | None, state: Path) -> bool:
     return said is None or (state.exists() and same(said, spot(state)))
 
 
+def original(body: Body | None, state: Path) -> Spot | None:
+    """Where the agents of this home run, when it is a copy; None for a home that is none."""
+    return None if is_here(body, state) else noted(body)
+
+
 def identity(folder: Path) -> list[int]:
     """Device and inode of a folder, empty when it is not there: a copy has others."""
     try:

@@ -212,3 +212,16 @@ def test_what_was_said_in_a_retired_channel_stays_readable(home: Path) -> None:
     assert "no agent any more" in kept.err
     assert [one.code for one in refused] == [4] * 5, refused
     assert named.code == 4
+
+
+def test_who_acts_for_an_agent_is_not_shown_what_all_were_told(home: Path) -> None:
+    """`timeline`, `explain` and `seen` are refused under `--as`, as `find` shows less under it."""
+    many(home, [call("send", "outreach", "between us")])
+    words = (["timeline"], ["explain", "operator+outreach#1"], ["seen", "operator+outreach#1"])
+
+    refused = many(home, [call("--as", "reply-handler", *line) for line in words])
+    (shown,) = many(home, [call("timeline")])
+
+    assert [one.code for one in refused] == [5] * 3, refused
+    assert all("between us" not in one.out and "leave --as out" in one.err for one in refused)
+    assert "between us" in shown.out

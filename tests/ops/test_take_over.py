@@ -6,13 +6,16 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
 from fleet import processes
+from fleet.cli.status import lines
 from fleet.runner import lead, settle
 from fleet.runs import Run
+from fleet.status import status
 from fleet.whereabouts import LEADER, Spot, same
 from fleets import Scripted, Up, running, until
 
@@ -73,6 +76,17 @@ def test_a_copy_is_refused_until_it_is_taken_over(ran: Scripted, tmp_path: Path)
     assert alerts == ["taken-over"]
     for home in (copy, ran):  # the other shares nothing and cannot know
         assert lead.settle_in(home.fleet, take_over=False) == ""
+
+
+def test_status_of_a_copy_says_that_it_is_one(ran: Scripted, tmp_path: Path) -> None:
+    """One line and one name of the JSON, with the place; the home itself says nothing of it."""
+    copy = copied(ran, tmp_path / "copy")
+
+    (said,) = [line for line in lines(status(copy.fleet.seen), UTC) if "copy" in line]
+
+    assert f"its agents run in {ran.root}" in said
+    assert status(copy.fleet.seen)["copy_of"]["path"] == str(ran.root)
+    assert status(ran.fleet.seen)["copy_of"] is None
 
 
 def test_a_moved_home_and_one_restored_in_place_go_on(ran: Scripted, tmp_path: Path) -> None:

@@ -135,10 +135,9 @@ INSTEAD = {
 TOLERANT = frozenset(
     {
         "agent", "agents", "backup", "channel", "channels", "claims", "context", "diff", "doctor",
-        "events",
-        "explain", "find", "halt", "inbox", "logs", "memory show", "next", "pause", "read",
-        "replay", "resume", "runs", "schema", "seen", "show", "status", "stop", "timeline",
-        "verify", "whoami",
+        "events", "explain", "find", "halt", "inbox", "logs", "memory show", "metric show", "next",
+        "pause", "read", "replay", "resume", "runs", "schema", "seen", "shadow list", "show",
+        "status", "stop", "timeline", "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

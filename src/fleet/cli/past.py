@@ -20,6 +20,7 @@ from fleet.cli.output import (
     table,
 )
 from fleet.cli.session import Session, pass_session
+from fleet.errors import NotAllowed
 
 if TYPE_CHECKING:
     from fleet.audit.explain import Explained, Told
@@ -44,6 +45,7 @@ def seen_command(session: Session, *, ref: str, limit: int, as_json: bool) -> No
     """Runs whose prompt showed the record or that read it, the newest first."""
     from fleet.audit.seen import seen
 
+    _require_person(session, "seen")
     with index(session) as at_hand:
         found = seen(session.fleet, at_hand, argument(ref), limit)
     if as_json:
@@ -68,6 +70,7 @@ def explain_command(session: Session, *, ref: str, limit: int, as_json: bool) ->
     """What a run had been told, read and did; for a record, its author's run until then."""
     from fleet.audit.explain import explain
 
+    _require_person(session, "explain")
     with index(session) as at_hand:
         found = explain(session.fleet, at_hand, argument(ref))
     if as_json:
@@ -110,6 +113,7 @@ def timeline_command(
     """All logs merged in time: the newest last, or from a place on with --since or --after."""
     from fleet.audit.timeline import Asked, timeline
 
+    _require_person(session, "timeline")
     if agent is not None:
         require_past_agent(session, agent)
     if run is not None:
@@ -133,6 +137,20 @@ def timeline_command(
     _say(session, shown, again(session, words, rest) if rest else "", as_json=as_json)
     if follow:
         _follow(session, places, asked, as_json=as_json)
+
+
+def _require_person(session: Session, word: str) -> None:
+    """Refuse a person who acts for an agent: it would be shown what others keep to themselves.
+
+    Raises:
+        NotAllowed: `--as` names an agent.
+    """
+    author = session.fleet.author
+    if author.name in session.fleet.config.agents:
+        raise NotAllowed(
+            f"{word} shows what every agent was told and wrote, which {author.name} may not see",
+            "leave --as out; find, show and read show what it may see",
+        )
 
 
 def _of_run(session: Session, ref: str, limit: int, *, as_json: bool) -> None:

@@ -16,6 +16,9 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
     runner = cast("Json", state["runner"])
     alive = f"runner {runner['pid']} since {_at(runner['since'], zone)}" if runner["alive"] else ""
     yield f"{state['health']} · {alive or 'no runner'} · times in {zone}"
+    if there := cast("Json | None", state["copy_of"]):
+        place = f"{there['path']} on {there['host']}"
+        yield f"this home is a copy: its agents run in {place}; fleet up --take-over runs them here"
     agents = _list(state["agents"])
     if agents:
         heads = ["agent", "state", "last", "ended", "next due", "lag", "cost today", "claims"]
