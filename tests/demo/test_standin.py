@@ -318,3 +318,15 @@ def test_own_messages_are_not_answered() -> None:
     """What the agent wrote itself is no message to it."""
     assert read("competitor-watch", ALARM).messages == ()
     assert read("content-engine", ALARM).messages[0].author == "competitor-watch"
+
+
+def test_a_new_priority_takes_the_place_of_the_last_one(play: Play) -> None:
+    """marketing-strategist takes down what it had pinned before it pins what counts now."""
+    mine = "strategy#4 · marketing-strategist · 5d ago · pinned: Priority: answer Lumen.\n"
+    others = "strategy#7 · orchestrator · 5d ago · pinned: campaigns wait for a person.\n"
+
+    ended = play("marketing-strategist", mine + others + PRICE)
+
+    assert ended.code == 0
+    assert ended.of("unpin") == [["unpin", "strategy#4"]]
+    assert "--pin" in ended.of("post")[0]

@@ -83,6 +83,7 @@ class Prompt:
         place: how far down its list of the outside the agent was, as its last report says.
         held: claim keys that it kept from earlier runs.
         better: what its numbers say of the forms it wrote in; None while they say nothing.
+        pins: its own messages that are pinned, oldest first.
         memory: the first item of each kind that its memory shows, by the letter of its id.
     """
 
@@ -92,6 +93,7 @@ class Prompt:
     place: int = 0
     held: frozenset[str] = frozenset()
     better: Better | None = None
+    pins: tuple[str, ...] = ()
     memory: dict[str, str] = field(default_factory=dict)
 
     def of(self, *types: str) -> list[Event]:
@@ -103,12 +105,15 @@ def read(me: str, text: str) -> Prompt:
     """What `text` (context.md, then prompt.md) tells the agent `me`."""
     events: dict[str, Event] = {}
     messages: dict[str, Message] = {}
+    pins: dict[str, None] = {}
     for entry in _entries(text):
         event = _event(entry)
         if event is not None:
             events.setdefault(event.ref, event)
             continue
         message = _message(entry)
+        if message is not None and message.author == me and message.pinned:
+            pins.setdefault(message.ref)
         if message is not None and message.author != me:
             messages.setdefault(message.ref, message)
     places = re.findall(rf"{me} list: (\d+)", text)
@@ -117,6 +122,7 @@ def read(me: str, text: str) -> Prompt:
         events=tuple(events.values()),
         messages=tuple(messages.values()),
         place=max(map(int, places), default=0),
+        pins=tuple(pins),
         memory={item[0]: item for item in reversed(_ITEM.findall(text))},
         held=frozenset(re.findall(r"^You hold (\S+) until", text, re.MULTILINE)),
         better=Better(*told.groups()) if (told := _BETTER.search(text)) else None,

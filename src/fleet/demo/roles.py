@@ -149,6 +149,8 @@ def marketing_strategist(turn: Turn) -> None:
             "title": f"Compare us with {name} for teams below five",
         }
         if turn.emit("task-created", task, once=f"demo-task-{event.ref}", cause=event.ref):
+            for old in turn.prompt.pins:  # a new priority takes the place of the last one
+                turn.fleet("unpin", old)
             turn.post(
                 "strategy",
                 f"Priority: answer {name}'s price ({event.ref}) with a fair comparison. "
