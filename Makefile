@@ -9,7 +9,7 @@ demo: $(READY)          ## the growth fleet in a temporary home, agents played b
 	$(BIN)/fleet demo $(if $(FAST),--fast)
 
 test: $(READY)          ## the proofs that fit in six minutes
-	$(BIN)/python -m pytest -n 4 -m "not prove"
+	$(BIN)/python -m pytest -n 6 --dist worksteal -m "not prove"
 
 lint: $(READY)          ## style, types, import contracts
 	$(BIN)/ruff check .

@@ -62,6 +62,7 @@ def test_the_claims_of_a_killed_run_are_free(tmp_path: Path) -> None:
     terminal.kill()
     terminal.wait()
     processes.send_all(home.alive(run.id), signal.SIGKILL)  # one may take the next along
+    assert until(lambda: not home.alive(run.id))
 
     taken, kept = next_one.does(call("claim", KEY), call("claim", "kept:x"))
 
