@@ -208,7 +208,7 @@ def _require_free(fleet: Fleet, kind: str, name: str) -> None:
     if not safe_name(name):
         raise Usage(f"{name!r} cannot be a name", "use a-z, 0-9, _ and -, at most 64 characters")
     if name in TAKEN[_FOLDER[kind]]:
-        raise Usage(f"{name!r} cannot be the name of a {kind}", "it is fleet's own, choose another")
+        raise Usage(f"no {kind} can be called {name!r}", "it is fleet's own, choose another")
     if name in _names(fleet, kind) or (fleet.root / _file(kind, name)).exists():
         raise Rejected(f"the {kind} {name} is there already", "choose another name")
     logs = ("runs/", "memory-log/") if kind == AGENT else ("channels/",)
