@@ -19,10 +19,14 @@ def record_at(store: Store, stream: str, seq: int) -> Record | None:
 
 def has_key(store: Store, stream: str, key: str | None) -> bool:
     """Whether one of the newest 200 records was given `key`: who repeats himself does so soon."""
-    if key is None:
-        return False
+    return key is not None and with_key(store, stream, key) is not None
+
+
+def with_key(store: Store, stream: str, key: str) -> Record | None:
+    """The record that was given `key`, if it is one of the newest 200."""
     after = max(0, store.head(stream) - _RETRIED)
-    return any(record.key == key for record in read_kept(store, stream, after, _RETRIED).records)
+    found = read_kept(store, stream, after, _RETRIED).records
+    return next((record for record in found if record.key == key), None)
 
 
 def place_at(store: Store, stream: str, seq: int) -> Place:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fleet.errors import Rejected, Stale, Unknown
-from fleet.logs import between, has_key
+from fleet.logs import between, with_key
 from fleet.ports import Store, last_record
 from fleet.records import Batch, Body, Draft, Guard, Instant, NotHeldByOther, Record, Sieve
 
@@ -176,11 +176,15 @@ class Shadow:
 
     def left(self, run: str) -> list[Record]:
         """What of it is not written yet: all, but for an acceptance that was cut short."""
-        return [
-            record
-            for record in self.staged(run)
-            if not has_key(self._store, str(record.body["stream"]), _key(run, record))
-        ]
+        return [record for record in self.staged(run) if not self._is_made(run, record)]
+
+    def _is_made(self, run: str, record: Record) -> bool:
+        found = with_key(self._store, str(record.body["stream"]), _key(run, record))
+        if found is None:
+            return False
+        body = cast("Body", record.body["body"])
+        same = cast("list[str] | None", record.body.get("same"))
+        return all(found.body.get(name) == body.get(name) for name in same or body)
 
     def decision(self, run: str) -> Record | None:
         """The person's word on the run, `accepted` or `dropped`; None while it waits."""

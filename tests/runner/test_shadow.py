@@ -290,3 +290,15 @@ def test_what_was_retracted_is_not_accepted_again(home: Scripted) -> None:
 
     assert (accepted.code, taken.code, again.code) == (0, 0, 3)
     assert "was retracted (wrong page)" in again.err
+
+
+def test_an_id_that_stands_for_another_record_by_now_stops_the_whole(home: Scripted) -> None:
+    """It is found before anything is written, not when its turn comes."""
+    home.fleet.bus.emit(OPERATOR, "note", {"n": "9"}, key="K")
+
+    refused = home.call("shadow", "accept", "ghost")
+
+    assert refused.returncode == 3
+    used = "write 2, to events: the id 'K' was used for another record (events#1)"
+    assert used in refused.stderr
+    assert [body["from_agent"] for body in written(home)] == ["operator"]

@@ -6,6 +6,7 @@ How staged writes are kept and made is `fleet.shadow`; who may call this is not 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from fleet.errors import BadHome, Held, NotAllowed, Rejected, TryAgain, Unknown
+from fleet.logs import with_key
 from fleet.shadow import ACCEPTED
 from fleet.talk.members import Members
 
@@ -86,8 +87,11 @@ def _faults(fleet: "Fleet", run: str) -> "Iterator[str]":
 
 
 def _check(fleet: "Fleet", staged: "Body") -> None:
-    """Refuse a write that its agent could not make today."""
-    stream, agent = str(staged["stream"]), str(staged["agent"])
+    """Refuse a write, not made yet, that its agent could not make today."""
+    stream, agent, given = str(staged["stream"]), str(staged["agent"]), staged.get("given")
+    used = with_key(fleet.store, stream, str(given)) if given is not None else None
+    if used is not None:
+        raise Rejected(f"the id {given!r} was used for another record ({used.ref})")
     if stream == "events":
         _check_event(fleet, staged)
     elif stream.startswith(CHANNELS):
