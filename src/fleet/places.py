@@ -150,7 +150,7 @@ def age_of(text: str) -> str:
 def damaged_format(state: Path, text: str) -> BadHome:
     """The refusal of a state whose file FORMAT says `text`, which is no format."""
     what = f"{state}/{FORMAT_FILE} " + (f"says {text[:40]!r}, no format" if text else "is empty")
-    return BadHome(what, f"restore it from a backup, or write into it what fleet wrote: {FORMAT}")
+    return BadHome(what, f"restore it from a backup, or write into it what stood there: {FORMAT}")
 
 
 def _is_home(folder: Path) -> bool:

@@ -45,8 +45,8 @@ def old(scripted: Scripted) -> Scripted:
     [
         ("fleet-state 2", "use the newer fleet that wrote it", "use the newer fleet"),
         ("fleet-state 0", "fleet migrate", "use the older fleet that wrote it"),
-        ("something else", f"write into it what fleet wrote: {FORMAT}", f"wrote: {FORMAT}"),
-        ("", "FORMAT is empty: restore it from a backup, or write", f"wrote: {FORMAT}"),
+        ("something else", f"write into it what stood there: {FORMAT}", f"stood there: {FORMAT}"),
+        ("", "FORMAT is empty: restore it from a backup, or write", f"stood there: {FORMAT}"),
     ],
 )
 def test_no_command_touches_another_format(
