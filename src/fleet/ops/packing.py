@@ -125,13 +125,18 @@ def opened(path: Path) -> ZipFile:
     """The backup at `path`; the caller closes it.
 
     Raises:
-        Rejected: it is none, or it was cut off.
+        Rejected: it is none, or it was cut off at either end.
         OSError: it cannot be read.
     """
     try:
-        return ZipFile(path)
+        archive = ZipFile(path)
     except _UNREADABLE as fault:
-        raise Rejected(f"{path} is no backup, or was cut off ({fault})", "use another") from None
+        why = f" ({fault})" if isinstance(fault, BadZipFile) else ""
+        raise Rejected(f"{path} is no backup, or was cut off{why}", "use another") from None
+    if any(info.header_offset < 0 for info in archive.infolist()):
+        archive.close()
+        raise Rejected(f"{path} is damaged: its first bytes are missing", "use another backup")
+    return archive
 
 
 def manifest_of(archive: ZipFile, states: Collection[str] = (STATE,)) -> Manifest:
@@ -149,8 +154,9 @@ def manifest_of(archive: ZipFile, states: Collection[str] = (STATE,)) -> Manifes
         info = archive.getinfo(MANIFEST)
         said = json.loads(_read(archive, info)) if info.file_size <= MAX_MANIFEST else {}
         form = said["format"]
-    except _UNREADABLE as fault:
-        raise Rejected(f"{archive.filename} is no backup of a home ({fault})", "") from None
+    except _UNREADABLE:
+        what = f"{archive.filename} is no backup of a home, or is damaged"
+        raise Rejected(f"{what}: no {MANIFEST} in it can be read", "use another backup") from None
     if form != FORMAT:
         raise BadHome(
             f"{archive.filename} has the format {str(form)[:40]!r}, this fleet knows {FORMAT!r}",
@@ -159,8 +165,8 @@ def manifest_of(archive: ZipFile, states: Collection[str] = (STATE,)) -> Manifes
     try:
         manifest = _manifest(said)
         wrong = _fault(archive, manifest)
-    except _UNREADABLE as fault:
-        wrong = f"its manifest is not whole: {fault}"
+    except _UNREADABLE:
+        wrong = "its manifest is not whole"
     if wrong:
         raise EndedBadly(f"{archive.filename} is damaged: {wrong}", "nothing was unpacked")
     if manifest.state not in {"", *states}:
