@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from calls import tree
+from fleet.audit.lines import line
 from fleet.audit.retract import Taken, retract
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown
 from fleet.identity import Author
+from fleet.logs import record_at
 from fleet.records import Draft
 from fleet.runs import Verdict
 from fleet.stores.files import FilesStore
@@ -76,6 +78,39 @@ def test_a_run_is_taken_back_whole(past: Any, take_back: Retract) -> None:
     lessons = fleet.memory.state("competitor-watch")["lessons"]
     assert [lesson["text"] for lesson in lessons] == ["pages have a date"]
     assert fleet.runs.last("competitor-watch").report == ""
+
+
+def test_a_retracted_run_marks_its_memory_lines(past: Any, take_back: Retract) -> None:
+    """What the run wrote to its memory is marked with the reason, wherever records are listed."""
+    author, _ = wrote(past)
+    run = past.end(author)
+    lesson = record_at(past.fleet.store, "memory-log/competitor-watch", 1)
+    assert line(past.fleet, lesson).retracted is None
+
+    take_back(run)
+
+    assert line(past.fleet, lesson).retracted == "wrong page"
+
+
+def test_a_report_is_only_said_of_a_run_that_reported(past: Any, take_back: Retract) -> None:
+    """Whether a report went is known of the run, not assumed."""
+    silent = past.begin("outreach")
+    past.post(silent, "hello")
+    author, _ = wrote(past)
+
+    assert not take_back(past.end(silent)).reported
+    assert take_back(past.end(author)).reported
+
+
+def test_a_damaged_record_is_said_to_be(past: Any, take_back: Retract) -> None:
+    """A record whose line is damaged is not called one that never was."""
+    past.price(OPERATOR)
+    past.price(OPERATOR, "Devin")
+    (segment,) = (past.root / "state" / "events").glob("*.jsonl")
+    segment.write_bytes(b"x" + segment.read_bytes()[1:])
+
+    with pytest.raises(Unknown, match="events#1 cannot be read: fleet verify names the damage"):
+        take_back("events#1")
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(

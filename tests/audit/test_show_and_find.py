@@ -46,6 +46,7 @@ def test_every_reference_leads_to_its_record(busy: Past) -> None:
     for code, out, _ in said(busy, *(f"show|{ref}|--json" for ref in runs)):
         assert (code, json.loads(out)["id"]) == (0, run.id)
     wrong = {
+        "strategy#0": (4, "the newest is strategy#1"),
         "events#9": (4, "newest is events#1"), "stratgy#1": (4, "strategy"),
         "outrech": (4, "outreach"), "outreach~7": (4, ""),
         "reply-handler": (4, "has not run"), "lead:a": (4, "--history"),
@@ -76,6 +77,25 @@ def test_found_newest_first_with_reference_author_time_and_text(busy: Past) -> N
     ((_, plain, _),) = said(busy, "find|cursor|--in|strategy|--agent|outreach")
     assert plain.startswith("strategy#1 · ")
     assert "· outreach · post: Cursor is at $20" in plain
+
+
+def test_a_name_that_is_nowhere_is_no_empty_answer(busy: Past) -> None:
+    """A channel, type or author that is nowhere is exit 4 with what to say; no hits are exit 0."""
+    wrong = {
+        "find|x|--in|stratgy": "there is no channel 'stratgy': did you mean 'strategy'?",
+        "find|x|--in|nochan": "there is no channel 'nochan': fleet channels lists them",
+        "find|Cursor|--type|pricing-chang": "did you mean 'pricing-change'?",
+        "find|Cursor|--type|nonsense": "no record is of the type 'nonsense'",
+        "find|Cursor|--agent|nobody": "there is no agent 'nobody'",
+    }
+    empty = ["find|zebra|--type|lesson", "find|zebra|--agent|reply-handler", "find|zebra"]
+
+    answers = said(busy, *wrong, *empty)
+
+    assert [code for code, _, _ in answers] == [4] * len(wrong) + [0] * len(empty)
+    for (_, _, err), expected in zip(answers, wrong.values(), strict=False):
+        assert expected in err
+        assert len(err.splitlines()) == 1
 
 
 def test_paging_reaches_every_hit_once(past: Past) -> None:

@@ -138,7 +138,11 @@ WRONG: list[tuple[list[str], int, str]] = [
     (["lesson", "add"], 2, "say fleet lesson add 'TEXT'"),
     (["research", "add", "x"], 2, "--source"),
     (["research", "add", "x", "--source", " "], 3, "a source without text"),
-    (["goal", "progress", "G1", "x", "--value", "nan"], 3, "JSON"),
+    (
+        ["goal", "progress", "G1", "x", "--value", "nan"],
+        3,
+        "nan is no number: give digits: --value 4",
+    ),
     (["lesson", "ad", "x"], 2, "there is no 'fleet lesson ad'"),
     (["memory", "remember", "x"], 2, "fleet weakness add TEXT"),
 ]

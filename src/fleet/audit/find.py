@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 from fleet.audit.index import Index, Wanted
 from fleet.audit.lines import Line, line
 from fleet.audit.rights import Rights
+from fleet.errors import Unknown
 from fleet.logs import record_at
+from fleet.memory.items import BY_NOUN
 from fleet.records import Record
+from fleet.text import clip, suggest
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
 PAGE = 100  # rows asked for at once
 MOST = 5000  # rows looked at for one question: beyond them its words are too common to be exact
+WORDS = ("post", "react", "metric", "report", "taken", "released", "retract")
+"""Operations that people look for."""
 _PART = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -53,6 +58,7 @@ def find(
 
     Raises:
         NotAllowed: `stream` is not the author's to see.
+        Unknown: no record is of such a `word` or `author`, and no file names it.
     """
     rights = Rights(fleet)
     if stream is not None:
@@ -68,8 +74,23 @@ def find(
         until=until,
     )
     row = index.row_of(before) if before else None
-    fitting = _fitting(fleet, index, wanted, row, rights)
-    return list(islice(fitting, limit))
+    found = list(islice(_fitting(fleet, index, wanted, row, rights), limit))
+    if not found:
+        _require_known(fleet, index, word, author)
+    return found
+
+
+def _require_known(fleet: "Fleet", index: Index, word: str | None, author: str | None) -> None:
+    """Tell a name that is nowhere from one of which nothing was found."""
+    words, agents = {*fleet.config.types, *BY_NOUN, *WORDS}, fleet.config.agents
+    if word is not None and word not in words and not index.candidates(Wanted(word=word), 1):
+        near = suggest(word, words) or "fleet schema list names the types of events"
+        raise Unknown(f"no record is of the type '{clip(word, 80)}'", near)
+    if author in {None, *agents}:
+        return
+    if not index.candidates(Wanted(author=author), 1):
+        near = suggest(str(author), agents) or "fleet agents lists them"
+        raise Unknown(f"there is no agent '{clip(str(author), 80)}', and no record of one", near)
 
 
 def _fitting(

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fleet.audit.references import RUNS, ref_to
+from fleet.audit.references import MEMORY, RUNS, ref_to
 from fleet.audit.said import Said, said
 from fleet.records import Body, Record
 from fleet.retractions import Retractions
@@ -47,8 +47,8 @@ def line(fleet: "Fleet", record: Record) -> Line:
 
 
 def reason_of(fleet: "Fleet", record: Record) -> str | None:
-    """Why the record was taken back, what it says of a run with that run; None when it stands."""
+    """Why the record was taken back, of a run's log and of a memory with the run; else None."""
     retractions = Retractions(fleet.store, fleet.cache)
-    if record.stream.startswith(RUNS):
+    if record.stream.startswith((RUNS, MEMORY)):
         return retractions.reason_of_run(str(record.body.get("run")))
     return retractions.reason_of(record.stream, record.seq)

@@ -11,7 +11,7 @@ from fleet.errors import Unknown, Usage
 from fleet.memory.items import BY_NOUN, item_ref
 from fleet.records import Record, parse_ref, ref_of
 from fleet.runs.run import SHORT_ID
-from fleet.text import suggest
+from fleet.text import clip, suggest
 
 if TYPE_CHECKING:
     from fleet.audit.index import Index
@@ -91,11 +91,12 @@ def channel_log(fleet: "Fleet", channel: str) -> str:
     Raises:
         Unknown: there is none; with the nearest.
     """
-    means = _record(fleet, f"{channel}#0")
-    if not means.stream.startswith(CHANNELS):
-        known = sorted(fleet.config.channels)
-        raise Unknown(f"there is no channel '{channel}'", suggest(channel, known))
-    return means.stream
+    for stream in _logs(fleet, channel) if _NAME.fullmatch(channel) else ():
+        if stream.startswith(CHANNELS) and _is_here(fleet, stream):
+            return stream
+    known = sorted(fleet.config.channels)
+    near = suggest(channel, known)
+    raise Unknown(f"there is no channel '{clip(channel, 80)}'", near or "fleet channels lists them")
 
 
 def _record(fleet: "Fleet", text: str) -> Meant:

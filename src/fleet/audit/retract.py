@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.audit.index import Index
 from fleet.audit.references import MEMORY, Meant, meant, ref_in
+from fleet.audit.said import REPORT
+from fleet.audit.show import record_meant
 from fleet.errors import Rejected, TryAgain, Unknown
 from fleet.identity import SYSTEM, require_operator
 from fleet.logs import between, record_at
-from fleet.ports import first_kept
 from fleet.records import Body, Record, Sieve
 from fleet.retractions import RUNS, Target, check_reason
 
@@ -56,6 +57,7 @@ class Taken(NamedTuple):
         memory: items that the run added to its agent's memory.
         claims: keys that are released.
         pins: messages whose pin goes back to what it was.
+        reported: whether the run reported, so that its report is hidden.
     """
 
     ref: str
@@ -67,6 +69,7 @@ class Taken(NamedTuple):
     memory: tuple[str, ...] = ()
     claims: tuple[str, ...] = ()
     pins: tuple[Pin, ...] = ()
+    reported: bool = False
 
     @property
     def tell(self) -> dict[str, list[str]]:
@@ -156,15 +159,12 @@ def _of_run(fleet: "Fleet", index: Index, named: Meant, wrote: _Wrote) -> Taken:
         memory=tuple(fleet.memory.items_of(run.agent, run.id)),
         claims=tuple(claim.key for claim in held if claim.run == run.id),
         pins=tuple(_pins(fleet, wrote)),
+        reported=any(word == REPORT for _, _, word in wrote),
     )
 
 
 def _of_one(fleet: "Fleet", index: Index, named: Meant) -> Taken:
-    record = record_at(fleet.store, named.stream, named.seq)
-    if record is None:
-        if 0 < named.seq < first_kept(fleet.store, named.stream):
-            raise Unknown(f"{named.ref} was trimmed", "nobody is shown it any more")
-        raise Unknown(f"there is no {named.ref}", "fleet events and fleet read list what is there")
+    record = record_meant(fleet, named)
     if not _word(record):
         raise Rejected(f"{named.ref} cannot be taken back by itself", _instead(record))
     viewers = _viewers(index, named.ref, "")

@@ -64,7 +64,7 @@ def show(fleet: "Fleet", index: "Index", text: str) -> Shown:
     means, rights = meant(fleet, index, text), Rights(fleet)
     rights.require(means.stream)
     run = run_of(fleet, index, means.run) if means.run else None
-    record = _record(fleet, means)
+    record = record_meant(fleet, means)
     if run and not rights.sees(record):
         means, record, run = _report(fleet, index, rights, run)
     if not rights.sees(record):
@@ -100,12 +100,17 @@ def run_of(fleet: "Fleet", index: "Index", run: str) -> Run:
     raise Unknown(f"the records of run {run} are gone: they were trimmed")
 
 
-def _record(fleet: "Fleet", means: Meant) -> Record:
+def record_meant(fleet: "Fleet", means: Meant) -> Record:
+    """The record that was meant.
+
+    Raises:
+        Unknown: there is none, it was trimmed, or its line is damaged.
+    """
     record = record_at(fleet.store, means.stream, means.seq)
     if record is not None:
         return record
     head = fleet.store.head(means.stream)
-    if means.seq < first_kept(fleet.store, means.stream):
+    if 0 < means.seq < first_kept(fleet.store, means.stream):
         raise Unknown(f"{means.ref} was trimmed", "its segment is below state/archive")
     if 0 < means.seq <= head:
         raise Unknown(f"{means.ref} cannot be read", "fleet verify names the damage")

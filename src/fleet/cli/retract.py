@@ -70,7 +70,7 @@ def _kinds(taken: "Taken") -> str:
     for target in taken.targets:
         kind = "event" if target.stream == "events" else target.what
         counts[kind] = counts.get(kind, 0) + 1
-    report = ["the report"] if counts.pop("run", 0) else []
+    report = ["the report"] if counts.pop("run", 0) and taken.reported else []
     return ", ".join([*(counted(count, kind) for kind, count in counts.items()), *report])
 
 

@@ -6,6 +6,7 @@ lost (`mending`), so a damaged one is replaced. What only some commands need is 
 """
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.errors import NotAllowed, Rejected, Unknown, Usage
@@ -369,6 +370,8 @@ def _by(author: "Author") -> Body:
 def _with_value(said: Item, value: float | None) -> Item:
     if value is None:
         return said
+    if not isfinite(value):
+        raise Rejected(f"{value} is no number", "give digits: --value 4")
     return {**said, "value": int(value) if float(value).is_integer() else value}
 
 
