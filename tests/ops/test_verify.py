@@ -9,6 +9,7 @@ from conftest import Fleet as Call
 from fleet.errors import BadHome
 from fleet.ops.reindex import reindex
 from fleet.ops.verify import verify
+from fleet.runs import Verdict
 from fleet.wiring import Fleet, open_fleet
 
 
@@ -49,6 +50,23 @@ def test_a_sound_state_has_no_findings(opened: Fleet, home: Path, fleet: Call) -
     done = fleet("verify")
 
     assert (done.returncode, done.stdout) == (0, "every record and document can be read\n")
+
+
+def test_the_files_of_a_run_may_be_gone(opened: Fleet, home: Path, fleet: Call) -> None:
+    """A run's missing folder is a note of verify, and exit 4 with the reason of logs."""
+    gone, unlaunched = (f"019b2e00-0000-7000-8000-00000000000{n}" for n in (2, 3))
+    for run, outcome in ((gone, "ok"), (unlaunched, "config")):
+        opened.runs.start(opened.author, "outreach", run, slot=f"hand:{run}")
+        verdict = Verdict(outcome, "no prompt")
+        opened.runs.finish("outreach", run, verdict, ended="2026-11-30T10:00:00.000+00:00")
+
+    (note,) = verify(opened)
+    files, nothing = fleet("logs", gone), fleet("logs", unlaunched)
+
+    assert (note.severity, note.file) == ("note", f"state/run/{gone}")
+    assert (files.returncode, nothing.returncode) == (4, 4)
+    assert "are gone" in files.stderr
+    assert "was not launched: no prompt" in nothing.stderr
 
 
 def test_a_flipped_bit_is_named_by_file_and_line(

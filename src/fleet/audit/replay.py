@@ -17,7 +17,7 @@ from fleet.logs import record_at
 from fleet.masking import mask
 from fleet.ports import Store, first_kept
 from fleet.records import Instant, Place
-from fleet.runs import Run
+from fleet.runs import UNPREPARED, Run
 from fleet.runs.folder import TOLD, hashes
 from fleet.snapshots import Snapshot
 from fleet.wiring import Fleet
@@ -86,7 +86,7 @@ def replay(fleet: Fleet, run: Run) -> Replayed:
 
 def _made(fleet: Fleet, run: Run) -> Made:
     body = fleet.runs.made(run)
-    if body is None and run.outcome in {"render_failed", "config"}:
+    if body is None and run.outcome in UNPREPARED:
         raise EndedBadly(
             f"{run.ref} was never told anything: it ended as {run.outcome}", run.reason
         )

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
 from fleet.memory.mending import all_lost
+from fleet.runs import UNPREPARED
 from fleet.talk.members import is_of_two
+from fleet.units import counted
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
 PAGE = 500
+RUNS = 1000  # newest runs whose folders are looked for
 
 
 def verify(fleet: "Fleet") -> list[Finding]:
@@ -21,7 +24,13 @@ def verify(fleet: "Fleet") -> list[Finding]:
     Raises:
         BadHome: the operator's files have errors and no good config is known.
     """
-    return [*fleet.store.verify(), *_lanes(fleet), *_memories(fleet), *_orphans(fleet)]
+    return [
+        *fleet.store.verify(),
+        *_lanes(fleet),
+        *_memories(fleet),
+        *_run_folders(fleet),
+        *_orphans(fleet),
+    ]
 
 
 def _lanes(fleet: "Fleet") -> Iterator[Finding]:
@@ -34,6 +43,16 @@ def _memories(fleet: "Fleet") -> Iterator[Finding]:
     """Documents of memories whose logs do not hold what they hold."""
     for gone in all_lost(fleet.store):
         yield gone.finding()
+
+
+def _run_folders(fleet: "Fleet") -> Iterator[Finding]:
+    """Runs on record whose files are gone: their records stand, what they printed does not."""
+    runs = fleet.runs.list(None, RUNS)
+    launched = [run for run in runs if not run.open and run.outcome not in UNPREPARED]
+    gone = [run.id for run in launched if not fleet.places.run_folder(run.id).is_dir()]
+    if gone:
+        what = f"the files of {counted(len(gone), 'run')} of the newest {len(runs)} are gone"
+        yield Finding("note", f"state/run/{gone[0]}", 0, what)
 
 
 def _orphans(fleet: "Fleet") -> Iterator[Finding]:

@@ -5,6 +5,7 @@ from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import (
     NOT_STARTED,
     OUTCOMES,
+    UNPREPARED,
     Left,
     Outcome,
     Report,
@@ -17,6 +18,7 @@ __all__ = [
     "MAX_REPORT",
     "NOT_STARTED",
     "OUTCOMES",
+    "UNPREPARED",
     "Left",
     "Outcome",
     "Report",

@@ -47,6 +47,9 @@ _ROWS = (
 )
 OUTCOMES = {row.word: row for row in _ROWS}
 
+UNPREPARED = frozenset({"config", "render_failed"})
+"""Outcomes of runs that were never told anything: they have no files."""
+
 # Why an agent that was due did not start, and what `fleet run` exits with.
 NOT_STARTED = {
     "skipped_overlap": 6,
