@@ -62,6 +62,22 @@ def test_a_template_with_a_fault_launches_nothing(scripted: Scripted) -> None:
     assert scripted.fleet.claims.live() == []
 
 
+def test_an_agent_whose_memory_was_lost_is_not_launched(scripted: Scripted) -> None:
+    """Its run is `config` and says what was lost: no agent works as if it had learned nothing."""
+    scripted.agent("worker", "touch ran; echo ran")
+    scripted.call("--as", "worker", "lesson", "add", "Short lines win")
+    (segment,) = (scripted.root / "state" / "memory-log" / "worker").glob("*.jsonl")
+    segment.write_bytes(b"")
+
+    done = scripted.call("run", "worker")
+
+    (run,) = scripted.runs()
+    assert (done.returncode, run.outcome) == (8, "config"), done.stderr
+    assert "memory-log/worker lost records" in run.reason
+    assert not (scripted.root / "work" / "worker" / "ran").exists()
+    assert scripted.fleet.claims.live() == []
+
+
 def test_the_same_agent_never_runs_twice_at_once(scripted: Scripted) -> None:
     """A second run of an agent is refused with exit 6 while the first is alive."""
     scripted.agent("worker", "touch started; while [ ! -e go ]; do sleep 0.05; done; echo done")
