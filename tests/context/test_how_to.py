@@ -11,7 +11,10 @@ from fleet import identity
 from fleet.cli.commands import COMMANDS, is_operators
 from fleet.context.examples import of_home
 from fleet.context.how_to import build
+from fleet.homes import copy
+from fleet.hook import is_fleet_only
 from fleet.stores.files import FilesStore
+from fleet.text import tokens
 from fleet.wiring import open_fleet
 
 TEXT = build("outreach", [], [], 700).text
@@ -25,11 +28,14 @@ FORMS = [
     "fleet send operator 'The mail account is locked'",
     "fleet inbox --all",
     "fleet lesson add 'Case studies triple replies' --importance high",
+    "fleet find 'Cursor pricing'",
+    "fleet show events#97",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
     "fleet report --idle 'no new leads'",
     "fleet schema list",
     "fleet --help",
 ]
+TAUGHT = {form.split()[1] for form in FORMS} - {"metric", "schema", "--help"}
 TEACHING = "{% block context %}{{ how_to }}{% endblock %}{% block task %}Work.{% endblock %}"
 POST = TEXT[TEXT.index("fleet post") : TEXT.index("\nEOT") + 4]
 
@@ -67,14 +73,35 @@ def test_every_form_stands_in_the_text() -> None:
         assert form in rest
         rest = rest.replace(form, "")
 
-    assert set(re.findall("fleet ([a-z-]+)", rest)) == {"command"}  # "One fleet command a line"
+    assert set(re.findall("fleet ([a-z-]+)", rest)) == set()
 
 
 def test_only_agents_commands_are_taught() -> None:
     """No command of the operators' half, and none that does not exist yet."""
     words = re.findall(r"fleet ([a-z]+) ", "\n".join([*FORMS, POST]))
     assert words
-    assert not [word for word in words if word not in COMMANDS or is_operators(word)]
+    assert not [word for word in TAUGHT if word not in COMMANDS or is_operators(word)]
+
+
+def test_the_hook_allows_every_form() -> None:
+    """What is taught passes the CLI's own question without a person."""
+    assert [form for form in [*FORMS, POST] if not is_fleet_only(form)] == []
+
+
+def test_the_growth_fleet_is_taught_what_each_needs(tmp_path: Path) -> None:
+    """In 700 tokens each of its agents learns every command, and to measure where it is told."""
+    root = tmp_path / "growth"
+    copy("growth", root)
+    fleet = open_fleet(root, env={})
+    config, schemas = fleet.config, fleet.schemas
+
+    for agent in config.agents.values():
+        shown = of_home(config, agent, schemas)
+        text = build(agent.id, agent.interests, list(config.types), 700, shown).text
+        assert tokens(text) <= 700, agent.id
+        assert ("fleet metric record" in text) == agent.metrics
+        assert [word for word in TAUGHT if f"fleet {word} " not in text] == []
+        assert f"Types: {agent.interests[0]}" in text, agent.id
 
 
 def test_every_form_works_in_a_run(in_a_run: dict[str, str], fleet: Fleet) -> None:
@@ -83,7 +110,7 @@ def test_every_form_works_in_a_run(in_a_run: dict[str, str], fleet: Fleet) -> No
     assert (posted.returncode, posted.stderr) == (0, "")
 
     for form in FORMS:
-        done = shell(form.replace("#412", "#1"), fleet, in_a_run)
+        done = shell(form.replace("#412", "#1").replace("#97", "#1"), fleet, in_a_run)
         assert (done.returncode, done.stderr) == (0, ""), form
 
 

@@ -32,7 +32,7 @@ def build(
     own = [name for name in interests if name in types]
     others = [name for name in types if name not in own]
     text = _numbered(examples).replace("AGENT_ID", agent)
-    for names in ([*own, *others], own, []):
+    for names in ([*own, *others], *(own[:most] for most in range(len(own), -1, -1))):
         whole = text.replace("TYPES", _listed(names, len(types)))
         if cost(whole) <= budget:
             return Built(NAME, whole)
