@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from calls import call, many
 from conftest import Fleet
+from fleet.cli.commands import COMMANDS
 
 
 @pytest.mark.parametrize(
@@ -239,3 +241,21 @@ def test_shells_can_complete_commands(fleet: Fleet, shell: str) -> None:
     assert "_FLEET_COMPLETE" in script.stdout
     for name in ("read", "reply", "release", "report"):
         assert name in names.stdout
+
+
+def test_what_follows_a_word_is_completed_too(home: Path) -> None:
+    """Every command completes, and below each group its commands and their options."""
+    asked = {
+        "fleet ": set(COMMANDS),
+        "fleet memory p": {"plan"},
+        "fleet goal ": {"add", "progress", "achieve", "abandon"},
+        "fleet lesson add --imp": {"--importance"},
+    }
+    lines = [
+        call(_FLEET_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+        for words in asked
+    ]
+
+    for (words, names), done in zip(asked.items(), many(home, lines), strict=True):
+        found = {line.partition(",")[2] for line in done.out.splitlines()}
+        assert found == names, (words, done)
