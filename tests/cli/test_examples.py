@@ -18,7 +18,7 @@ SOURCE = Path(fleet.__file__).parent
 NAMED = re.compile(r"(?<![\w./-])fleet (?:--(?:as|home) [^\s,]+ )*([a-z][a-z-]*)")
 PROSE = {
     "cannot", "command", "existed", "in", "is", "keeper", "knows", "makes", "may", "needs", "of",
-    "reads", "started", "that", "with", "writes",
+    "reads", "started", "that", "with", "writes", "wrote",
 }  # fmt: skip
 READING = {
     "read", "channels", "inbox", "agents", "events", "schema", "find", "claims", "whoami",

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from reference import leaves
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -40,6 +42,24 @@ def test_a_newcomer_can_copy_every_block_of_the_readme(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "lead:sarah@acme.com" in done.stdout
     assert "Cursor cut Pro to $20" in done.stdout
+
+
+def test_every_json_shape_is_documented() -> None:
+    """Each command with `--json` stands on the page of shapes, and each shape in its table."""
+    page = (ROOT / "docs" / "json-output.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| [")]
+    printed = {words for row in rows for words in re.findall("`([a-z ]+)", row[1] + row[2])}
+    own = {
+        words
+        for words, command in leaves().items()
+        if any("--json" in param.opts for param in command.params)
+    }
+
+    assert {words for words in own if not {words, words.rpartition(" ")[0]} & printed} <= {
+        "schema show"
+    }
+    files = {path.stem for path in (ROOT / "docs" / "json").glob("*.json")}
+    assert {re.findall(r"\[(.+?)\]", row[0])[0] for row in rows} == files
 
 
 def test_what_the_readme_links_to_is_there() -> None:

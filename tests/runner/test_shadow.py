@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from calls import Actor, call, many
@@ -14,6 +15,7 @@ from fleet.records import Body
 from fleets import Scripted
 from people import OPERATOR
 
+SHAPES = Path(__file__).parents[2] / "docs" / "json"
 SCRIPT = """
 cat > /dev/null
 fleet post strategy 'a shadow speaks'
@@ -67,10 +69,11 @@ def test_nothing_of_a_shadow_run_reaches_anybody(home: Scripted) -> None:
 def test_what_is_accepted_stands_as_if_the_run_had_written_it(home: Scripted) -> None:
     """The difference is shown; accepting writes it once, however often it is said."""
     env = {"FLEET_HOME": str(home.root)}
-    listed, shown, accepted, again, dropped, left = many(
+    listed, whole, shown, accepted, again, dropped, left = many(
         home.root,
         [
             call("shadow", "list", "--json"),
+            call("shadow", "list", "ghost", "--json"),
             call("shadow", "list", "ghost"),
             call("shadow", "accept", "ghost"),
             call("shadow", "accept", "ghost"),
@@ -81,6 +84,11 @@ def test_what_is_accepted_stands_as_if_the_run_had_written_it(home: Scripted) ->
     )
 
     assert json.loads(listed.out)["writes"] == 3
+    for shape, printed in (("waiting", listed), ("staged", whole)):
+        for line in printed.out.splitlines():
+            jsonschema.validate(
+                json.loads(line), json.loads((SHAPES / f"{shape}.json").read_text())
+            )
     assert "+ strategy: post" in shown.out
     assert "a shadow speaks" in shown.out
     assert "+ events: note" in shown.out
