@@ -28,6 +28,7 @@ SECRETS = (*KEYS.values(), "TUlJRXZRSUJBREFOQmdrcQ", "plainwords", "hunter2")
 SCRIPT = f"""
 import json, subprocess, sys
 keys, nested = {KEYS!r}, {NESTED!r}
+open("got", "w").write(sys.stdin.read())
 keys["private-key"] = keys["private-key"].replace("\\\\n", "\\n")
 print(json.dumps(nested | keys))
 for key in keys.values():
@@ -65,7 +66,7 @@ def test_what_a_child_prints_and_sends_is_kept_masked(ran: Scripted) -> None:
     first, *rest = (folder / "stdout.jsonl").read_text().splitlines()
     kept = json.loads(first)
     (event,) = ran.fleet.store.read("events", 0, 9).records
-    told = (ran.root / "work" / "reader" / "got").read_text()
+    asked, told = ((ran.root / "work" / name / "got").read_text() for name in ("worker", "reader"))
 
     assert {name: kept[name] for name in KEYS} == {name: f"[masked:{name}]" for name in KEYS}
     assert kept["config"]["API_KEY"] == kept["config"]["apiKey"] == "[masked:api-key]"
@@ -76,6 +77,7 @@ def test_what_a_child_prints_and_sends_is_kept_masked(ran: Scripted) -> None:
     payload = event.body["payload"]
     assert payload == {name: kept[name] for name in NESTED} | {"n": "[masked:jwt]"}
     assert all(f"[masked:{name}]" in told for name in KEYS)
+    assert "Use [masked:anthropic-key]." in asked
     assert [name for name, data in tree(ran.root / "state").items() if _holds(data)] == []
 
 
