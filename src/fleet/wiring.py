@@ -202,7 +202,7 @@ class Fleet:
         """Runs and their reports."""
         from fleet.runs import Runs
 
-        return Runs(self.store, self.cache, self.places)
+        return Runs(self.store, self.cache, self.places, self.config.names_of)
 
     @contextmanager
     def leading(self) -> "Iterator[None]":

@@ -75,7 +75,7 @@ def test_words_are_found_wherever_they_stand(past: Past) -> None:
     assert found(past, "cursor pricing") == [("events", 1)]
     assert found(past, "cursor", word="post") == []
     assert found(past, "sarah", streams=["channels/strategy"]) == [("channels/strategy", 1)]
-    assert found(past, "sarah", author="operator", word="taken") == [("claims-log", 1)]
+    assert found(past, "sarah", authors=("operator",), word="taken") == [("claims-log", 1)]
     assert found(past, '" OR * NEAR(') == found(past, "a:b -c ^d") == []
     assert found(past, "\ue000s1") == []
 

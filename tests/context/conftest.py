@@ -42,7 +42,7 @@ class World:
         self.schemas = registry = Registry(root, cache)
         self.bus = Bus(self.store, cache, self.config, registry, self.cursors)
         self.talk = Talk(self.store, cache, self.config, self.cursors)
-        self.runs = Runs(self.store, cache, Places(root))
+        self.runs = Runs(self.store, cache, Places(root), self.config.names_of)
         self.claims = Claims(self.store)
         self.memory = Memory(self.store, cache, self.config)
         self.metrics = Metrics(self.store, cache)
@@ -64,7 +64,7 @@ class World:
         cursors = Cursors(store)
         bus = Bus(store, values, config, self.schemas, cursors)
         talk = Talk(store, values, config, cursors)
-        runs = Runs(store, values, Places(self.root))
+        runs = Runs(store, values, Places(self.root), config.names_of)
         parts = (bus, talk, runs, Memory(store, values, config), Metrics(store, values))
         return Sources(config, store, *parts, given, self.root / "prompts")
 

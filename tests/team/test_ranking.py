@@ -50,7 +50,7 @@ class Team:
 
     def __init__(self) -> None:
         self.store = RamStore()
-        self.runs = Runs(self.store, RamCache(), Places(Path("/nowhere")))
+        self.runs = Runs(self.store, RamCache(), Places(Path("/nowhere")), CONFIG.names_of)
 
     def run(self, agent: str, run: str, report: str, outcome: str | None = "ok") -> None:
         """A run that reported; it goes on when it has no outcome."""

@@ -49,7 +49,7 @@ def find(
         index: of the home.
         text: words; in any case.
         word: an event's type or an operation (`post`, `report`, `taken`).
-        author: whose records.
+        author: whose records; an agent's former names count.
         stream: only this log.
         since: not before (epoch seconds).
         until: not after (epoch seconds).
@@ -66,7 +66,7 @@ def find(
     wanted = Wanted(
         text=text,
         word=word,
-        author=author,
+        authors=None if author is None else fleet.config.names_of(author),
         streams=None if stream is None else (stream,),
         seen_as="" if rights.everything else rights.name,
         open_to=rights.open_to,

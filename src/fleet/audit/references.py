@@ -139,7 +139,7 @@ def _run(fleet: "Fleet", index: "Index", text: str) -> Meant:
     past, agents = fleet.runs.agents(), fleet.config.agents
     back = _BACK.fullmatch(text)
     whole = text
-    if text == "last" or (back and back["agent"] in past):
+    if text == "last" or (back and not set(past).isdisjoint(fleet.config.names_of(back["agent"]))):
         whole = fleet.runs.find(text).id
     elif back and back["agent"] in agents:
         raise Unknown(f"{back['agent']} has not run yet", f"fleet run {back['agent']} runs it now")

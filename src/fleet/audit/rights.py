@@ -27,9 +27,8 @@ class Rights:
 
     def __init__(self, fleet: "Fleet") -> None:
         author = fleet.author
-        known = fleet.config.agents.get(author.name)
         self.name = author.name
-        self._names = (author.name, *(known.formerly if known else ()))
+        self._names = fleet.config.names_of(author.name)
         self.everything = not author.agent and author.name not in fleet.config.agents
         self.open_to = () if self.everything else tuple(self._opens(fleet))
 

@@ -5,7 +5,7 @@ order is by number, whatever its clock said.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,14 +37,15 @@ class Asked(NamedTuple):
     """Which records a timeline shows.
 
     Attributes:
-        agent: what it wrote, what was done to it, what it is told by name; None for everybody's.
+        names: what an agent of these names wrote, what was done to it, what it is told by name;
+            () for everybody's.
         since: not before (epoch seconds); with it the oldest come first, from there.
         until: not after (epoch seconds).
         after: only what follows this record.
         before: only what precedes this record.
     """
 
-    agent: str | None = None
+    names: Sequence[str] = ()
     since: float | None = None
     until: float | None = None
     after: Record | None = None
@@ -142,7 +143,7 @@ def _past(records: Iterable[Record], after: Record | None) -> Iterator[Record]:
 
 
 def _wanted(records: Iterable[Record], asked: Asked) -> Iterator[Record]:
-    return (record for record in records if _tells(record) and _concerns(record, asked.agent))
+    return (record for record in records if _tells(record) and _concerns(record, asked.names))
 
 
 def _tells(record: Record) -> bool:
@@ -153,16 +154,14 @@ def _tells(record: Record) -> bool:
     return kind != "fires" or body.get("result") != "started"
 
 
-def _concerns(record: Record, agent: str | None) -> bool:
-    if agent is None:
+def _concerns(record: Record, names: Sequence[str]) -> bool:
+    if not names:
         return True
     name, body = record.stream.partition("/")[2], record.body
     told = body.get("tell")
-    return (
-        agent in {author_of(record), body.get("to_agent"), body.get("author"), name}
-        or ("+" in name and agent in name.split("+"))
-        or (isinstance(told, list) and agent in told)
-    )
+    whose = (author_of(record), body.get("to_agent"), body.get("author"), name)
+    about = (*whose, *name.split("+"), *(told if isinstance(told, list) else ()))
+    return any(one in about for one in names)
 
 
 def _same(record: Record, other: Record | None) -> bool:

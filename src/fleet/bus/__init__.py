@@ -29,7 +29,7 @@ from fleet.ports import Cache, Store
 from fleet.records import Body, Place, Record
 
 if TYPE_CHECKING:
-    from fleet.config.model import HomeConfig
+    from fleet.config.model import Agent, HomeConfig
     from fleet.identity import Author
     from fleet.schemas import Registry
 
@@ -140,15 +140,13 @@ class Bus:
         wanted = listing.Wanted(type, where or {}, since, until, before, without)
         if for_agent is None:
             return listing.listed(self._store, wanted, after=after, limit=limit)
-        interests = self._interests(for_agent)
+        reader = self._reader(for_agent)
         found: list[Record] = []
         for lane, place in self.lanes(for_agent, floor or {}).items():
             fitting: list[Record] = []
             if lane in LANES:
                 start = max(place.seq, after or 0)
-                for records, _ in lanes.batches(
-                    self._store, for_agent, interests, lane, start, without=gone
-                ):
+                for records, _ in lanes.batches(self._store, reader, lane, start, without=gone):
                     fitting += filter(wanted.has, records)
                     if len(fitting) >= limit:
                         break
@@ -228,8 +226,7 @@ class Bus:
 
         return lanes.pending(
             self._store,
-            agent,
-            self._interests(agent),
+            self._reader(agent),
             self.lanes(agent, floor),
             limit=limit,
             attempts=attempts,
@@ -247,17 +244,15 @@ class Bus:
         """
         from fleet.bus import lanes
 
-        self._interests(agent)
+        self._reader(agent)
         return lanes.advance_for(self._store, pending, shown_refs)
 
     def lag(self, agent: str, floor: Mapping[str, Place]) -> int:
         """How many events wait for `agent`, counted to `LAG_LIMIT`."""
         from fleet.bus import lanes
 
-        interests, places = self._interests(agent), self.lanes(agent, floor)
-        return lanes.lag(
-            self._store, agent, interests, places, LAG_LIMIT, without=self._retracted()
-        )
+        reader, places = self._reader(agent), self.lanes(agent, floor)
+        return lanes.lag(self._store, reader, places, LAG_LIMIT, without=self._retracted())
 
     def narrow(self, author: "Author", ref: str) -> Record:
         """Say in a run that its success consumes `ref`'s lane up to `ref` and no further.
@@ -271,7 +266,7 @@ class Bus:
         if author.run is None:
             raise NotAllowed("ack belongs to a run", f"fleet skip AGENT --to {ref}")
         record = self.get(ref)
-        if not is_for(record, author.name, self._interests(author.name)):
+        if not is_for(record, self._reader(author.name)):
             raise NotAllowed(
                 f"{record.ref} is not for {author.name}", f"fleet events --for {author.name}"
             )
@@ -314,7 +309,7 @@ class Bus:
         from fleet.identity import require_operator
 
         require_operator(author, "skip")
-        self._interests(agent)
+        self._reader(agent)
         seq = self._store.head(STREAM) if to == "now" else self.get(to).seq
         standing = self.lanes(agent, {})
         if to != "now" and all(standing[lane].seq >= seq for lane in LANES):
@@ -348,8 +343,8 @@ class Bus:
         lane, gone = lane_of(record), self._retracted()
         if record.seq in gone:
             return None
-        start, interests = self.lanes(agent, {})[lane].seq, self._interests(agent)
-        first = lanes.oldest(self._store, agent, interests, lane, start, without=gone)
+        start, reader = self.lanes(agent, {})[lane].seq, self._reader(agent)
+        first = lanes.oldest(self._store, reader, lane, start, without=gone)
         if first is not None and first.seq < record.seq:
             return None
         dead = deadletters.put(self._store, agent, record, attempts, runs)
@@ -385,13 +380,13 @@ class Bus:
 
         return Retractions(self._store, self._cache).of(STREAM)
 
-    def _interests(self, agent: str) -> tuple[str, ...]:
+    def _reader(self, agent: str) -> "Agent":
         agents = self._config.agents
         if agent not in agents:
             from fleet.text import one_of
 
             raise Unknown(f"there is no agent {agent!r}", one_of(agent, agents))
-        return agents[agent].interests
+        return agents[agent]
 
 
 def _acked(body: Body | None) -> dict[str, int]:

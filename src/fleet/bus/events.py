@@ -1,10 +1,13 @@
 """What an event's record holds, whom it is for, and what waits; no log is read or written here."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.errors import Usage
 from fleet.records import Body, Place, Record, Sieve, parse_ref
+
+if TYPE_CHECKING:
+    from fleet.config.model import Agent
 
 STREAM = "events"
 LANES = (ADDRESSED, BROADCAST)  # in the order in which a prompt shows them
@@ -69,14 +72,18 @@ def sieve_of(lane: str, agent: str, interests: tuple[str, ...]) -> Sieve:
     return Sieve({"type": frozenset(interests), "to_agent": frozenset({None})})
 
 
-def is_for(record: Record, agent: str, interests: tuple[str, ...]) -> bool:
-    """Whether `agent` is to be shown the record: an event to it, or of interest and not its own."""
+def is_for(record: Record, reader: "Agent") -> bool:
+    """Whether `reader` is to be shown the record: an event to it, or of interest and not its own.
+
+    What it emitted under a former name is its own.
+    """
     body = record.body
     if not is_event(record):
         return False
     if body.get("to_agent") is not None:
-        return body["to_agent"] == agent
-    return body.get("type") in interests and body.get("from_agent") != agent
+        return body["to_agent"] == reader.id
+    own = body.get("from_agent") in {reader.id, *reader.formerly}
+    return body.get("type") in reader.interests and not own
 
 
 def seq_of(ref: str) -> int:

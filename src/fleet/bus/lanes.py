@@ -6,6 +6,7 @@ Nothing here writes: `pending` may be asked as often as one likes and nothing is
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fleet.bus.events import COUNT_LIMIT, LANES, STREAM, Pending, is_for, lane_of, sieve_of
 from fleet.cursors import ADDRESSED, BROADCAST
@@ -13,6 +14,9 @@ from fleet.logs import place_at
 from fleet.ports import Store, read_kept
 from fleet.records import Place, Record
 from fleet.unseen import dropped
+
+if TYPE_CHECKING:
+    from fleet.config.model import Agent
 
 ALONE_FROM = 2  # failed attempts of a lane's oldest event from which it is shown alone
 _CHUNK = 500  # records held in memory at once
@@ -29,8 +33,7 @@ class _Scan:
 
 def batches(
     store: Store,
-    agent: str,
-    interests: tuple[str, ...],
+    reader: "Agent",
     lane: str,
     after: int,
     *,
@@ -41,10 +44,10 @@ def batches(
     Those numbered in `without`, which were retracted, are passed over.
     """
     head = store.head(STREAM)
-    if lane == BROADCAST and not interests:
+    if lane == BROADCAST and not reader.interests:
         yield [], max(after, head)
         return
-    sieve = sieve_of(lane, agent, interests)
+    sieve = sieve_of(lane, reader.id, reader.interests)
     while after < head:
         batch = read_kept(store, STREAM, after, _CHUNK, sieve=sieve)
         if batch.upto <= after:
@@ -54,7 +57,7 @@ def batches(
             [
                 record
                 for record in batch.records
-                if record.seq not in without and is_for(record, agent, interests)
+                if record.seq not in without and is_for(record, reader)
             ],
             after,
         )
@@ -62,22 +65,20 @@ def batches(
 
 def oldest(
     store: Store,
-    agent: str,
-    interests: tuple[str, ...],
+    reader: "Agent",
     lane: str,
     after: int,
     *,
     without: AbstractSet[int],
 ) -> Record | None:
     """The first event that waits in the lane after number `after`."""
-    parts = batches(store, agent, interests, lane, after, without=without)
+    parts = batches(store, reader, lane, after, without=without)
     return next((one for part, _ in parts for one in part), None)
 
 
 def _look(
     store: Store,
-    agent: str,
-    interests: tuple[str, ...],
+    reader: "Agent",
     lane: str,
     start: Place,
     *,
@@ -87,7 +88,7 @@ def _look(
     records: list[Record] = []
     seqs: list[int] = []
     upto = start.seq
-    parts = batches(store, agent, interests, lane, start.seq, without=without)
+    parts = batches(store, reader, lane, start.seq, without=without)
     for found, looked in parts:
         records += found[: want - len(records)]
         seqs += [record.seq for record in found]
@@ -99,8 +100,7 @@ def _look(
 
 def pending(
     store: Store,
-    agent: str,
-    interests: tuple[str, ...],
+    reader: "Agent",
     places: Mapping[str, Place],
     *,
     limit: int,
@@ -111,8 +111,7 @@ def pending(
     start = {lane: places.get(lane, Place(0)) for lane in LANES}
     want = max(1, limit)
     scans = {
-        lane: _look(store, agent, interests, lane, start[lane], want=want, without=without)
-        for lane in LANES
+        lane: _look(store, reader, lane, start[lane], want=want, without=without) for lane in LANES
     }
     firsts = [scans[lane].records[0] for lane in LANES if scans[lane].records]
     suspects = [record for record in firsts if attempts.get(record.seq, 0) >= ALONE_FROM]
@@ -123,7 +122,7 @@ def pending(
         addressed = scans[ADDRESSED].records[:limit]
         shown = (*addressed, *scans[BROADCAST].records[: limit - len(addressed)])
     upto = scans[ADDRESSED].upto.seq
-    trimmed = dropped(store, STREAM, agent, start[ADDRESSED].seq, upto)
+    trimmed = dropped(store, STREAM, reader.id, start[ADDRESSED].seq, upto)
     return _summed(scans, shown, attempts, alone=bool(suspects))._replace(trimmed=trimmed)
 
 
@@ -165,8 +164,7 @@ def advance_for(store: Store, waiting: Pending, shown_refs: AbstractSet[str]) ->
 
 def lag(
     store: Store,
-    agent: str,
-    interests: tuple[str, ...],
+    reader: "Agent",
     places: Mapping[str, Place],
     most: int,
     *,
@@ -176,7 +174,7 @@ def lag(
     count = 0
     for lane in LANES:
         start = places.get(lane, Place(0)).seq
-        for found, _ in batches(store, agent, interests, lane, start, without=without):
+        for found, _ in batches(store, reader, lane, start, without=without):
             count += len(found)
             if count >= most:
                 return most

@@ -4,6 +4,7 @@ It moves nothing and decides nothing.
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from fleet.bus.counts import too_long
 from fleet.bus.events import LANES, STREAM
@@ -12,22 +13,24 @@ from fleet.ports import Cache, Store
 from fleet.records import Place
 from fleet.retractions import Retractions
 
+if TYPE_CHECKING:
+    from fleet.config.model import Agent
+
 
 def unseen(
     store: Store,
     cache: Cache,
-    agent: str,
+    reader: "Agent",
     *,
-    interests: tuple[str, ...],
     places: Mapping[str, Place],
     below: int,
 ) -> int:
-    """How many events below number `below` wait for `agent` after its `places`."""
+    """How many events below number `below` wait for `reader` after its `places`."""
     gone = Retractions(store, cache).of(STREAM)
     count = 0
     for lane in LANES:
         start = places.get(lane, Place(0)).seq
-        for found, upto in batches(store, agent, interests, lane, start, without=gone):
+        for found, upto in batches(store, reader, lane, start, without=gone):
             count += sum(record.seq < below for record in found)
             if upto >= below:
                 break

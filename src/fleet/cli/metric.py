@@ -144,8 +144,7 @@ def _item(record: "Record", link: "Announced | None", zone: "tzinfo") -> Item:
 
 def _names(session: Session, agent: str | None) -> tuple[str, ...]:
     """The agent's name and those that it had; () for None."""
-    known = session.fleet.config.agents.get(agent or "")
-    return (agent, *(known.formerly if known else ())) if agent else ()
+    return session.fleet.config.names_of(agent) if agent else ()
 
 
 def _unknown(session: Session, subject: str) -> str:

@@ -120,7 +120,7 @@ def timeline_command(
         _of_run(session, run, limit, as_json=as_json)
         return
     asked = Asked(
-        agent,
+        session.fleet.config.names_of(agent) if agent else (),
         moment(session, since, "--since"),
         moment(session, until, "--until"),
         _record(session, after),

@@ -1,6 +1,7 @@
 """Agents and channels from the command line: new, set, rename, retire."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -113,7 +114,7 @@ def _rename(session: Session, kind: str, old: str, new: str) -> None:
 
     fleet = session.fleet
     files = roster.rename(fleet, fleet.author, kind, old, new)
-    say_done(f"{old} is {new} now: wrote {', '.join(files)}")
+    say_done(f"{old} is {new} now: {_done(session.root, files)}")
     _say_told(session, old)
 
 
@@ -138,8 +139,16 @@ def _retire(session: Session, kind: str, name: str) -> None:
 
     fleet = session.fleet
     files = roster.retire(fleet, fleet.author, kind, name)
-    say_done(f"{name} is retired, its history stays: wrote {', '.join(files)}")
+    say_done(f"{name} is retired, its history stays: {_done(session.root, files)}")
     _say_told(session, name)
+
+
+def _done(root: Path, files: Sequence[str]) -> str:
+    """`wrote a, b; removed c`: what became of the files."""
+    wrote = [file for file in files if (root / file).exists()]
+    removed = [file for file in files if file not in wrote]
+    parts = (("wrote", wrote), ("removed", removed))
+    return "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
 
 
 def _say_told(session: Session, name: str) -> None:

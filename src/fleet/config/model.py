@@ -238,6 +238,14 @@ class HomeConfig(NamedTuple):
         """The agent that had this name formerly; "" when none had."""
         return next((one.id for one in self.agents.values() if name in one.formerly), "")
 
+    def names_of(self, agent: str) -> tuple[str, ...]:
+        """What an agent is called and was called before, newest first; any other name is its own.
+
+        What it did stands under the name that it had then.
+        """
+        known = self.agents.get(agent)
+        return (agent, *reversed(known.formerly if known else ()))
+
     def run_folder(self, run: str) -> Path:
         """The folder of one run's files."""
         return self.root / "state" / "run" / run

@@ -30,7 +30,7 @@ from fleet.ports import Store
 from fleet.records import Body, Place, Record
 from fleet.runs import Runs
 from fleet.snapshots import Snapshot
-from fleet.team import last_ended, look, names_of, newest, ranked
+from fleet.team import look, newest, ranked
 
 if TYPE_CHECKING:
     from fleet.bus import Bus
@@ -117,7 +117,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
     return Facts(
         lanes=lanes,
         past=Past(
-            last_ended(sources.config, sources.runs, agent.id),
+            sources.runs.last_ended(agent.id),
             given.claims,
             given.more_claims,
         ),
@@ -126,7 +126,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
         told=_told(sources, agent, lanes),
         kept=sources.memory.state(agent.id),
         outcomes=sources.metrics.digest(
-            names_of(sources.config, agent.id), given.now, agent.metrics_after
+            sources.config.names_of(agent.id), given.now, agent.metrics_after
         )
         if agent.metrics
         else None,
@@ -178,9 +178,7 @@ def _world(sources: Sources, agent: Agent) -> World:
     return World(
         health=sources.given.health,
         vitals=counted,
-        collaborators={
-            other: newest(sources.config, sources.runs, other) for other in agent.collaborators
-        },
+        collaborators={other: newest(sources.runs, other) for other in agent.collaborators},
         recent=_recent(sources.bus, agent),
     )
 
@@ -193,9 +191,9 @@ def _recent(bus: "Bus", agent: Agent) -> tuple[Record, ...]:
 
 
 def _corrections(sources: Sources, agent: Agent, place: Place) -> corrections.Waiting:
-    names = names_of(sources.config, agent.id)
+    names = sources.config.names_of(agent.id)
     new = sources.store.head(RETRACTIONS) > place.seq
-    recent = [run for name in names for run in sources.runs.list(name, RECENT)] if new else []
+    recent = sources.runs.list(agent.id, RECENT) if new else ()
     return corrections.waiting(sources.store, names, place, recent)
 
 
@@ -227,6 +225,6 @@ def _others(sources: Sources, agent: Agent, events: Iterable[Record], unread: Un
     mates = [look(config, sources.runs, sources.memory, name) for name in others[:MATES]]
     said = [str(event.body.get("payload"))[:WORDS] for event in events]
     said += [one.text[:WORDS] for digest in unread.digests for one in digest.messages]
-    last = last_ended(config, sources.runs, agent.id)
+    last = sources.runs.last_ended(agent.id)
     matches = ranked(mates, " ".join([*said, last.next if last else ""]))
     return Others(tuple(matches), len(others) - len(mates))

@@ -117,7 +117,7 @@ def summarise(fleet: Fleet) -> Summary:
         (event.ref, agent.id)
         for event in events
         for agent in fleet.config.agents.values()
-        if is_for(event, agent.id, agent.interests)
+        if is_for(event, agent)
     }
     waiting = {
         (event.ref, agent)

@@ -188,7 +188,7 @@ def _orphans(config: HomeConfig) -> Iterator[Finding]:
     """State of agents and channels that have no file any more: history, said once for each."""
     state = Places(config.root).state
     left: dict[str, list[str]] = {}
-    named = {name for agent in config.agents.values() for name in (agent.id, *agent.formerly)}
+    named = {name for agent in config.agents.values() for name in config.names_of(agent.id)}
     for folder in _STATE_OF_AGENTS:
         for name in _kept(state / folder):
             if name not in named | RESERVED_NAMES:

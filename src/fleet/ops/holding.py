@@ -83,13 +83,12 @@ def lost(fleet: "Fleet", stream: str, hold: Hold, below: int) -> int:
         return untold + unseen(
             fleet.store,
             fleet.cache,
-            agent.id,
-            interests=agent.interests,
+            agent,
             places=hold.lanes,
             below=below,
         )
-    channel = stream.removeprefix(CHANNELS)
-    return untold + unread(fleet.store, channel, hold.agent, hold.seq - 1, below)
+    channel, names = stream.removeprefix(CHANNELS), fleet.config.names_of(hold.agent)
+    return untold + unread(fleet.store, channel, names, hold.seq - 1, below)
 
 
 def _readers(fleet: "Fleet", stream: str) -> Iterator[Hold]:
@@ -125,7 +124,7 @@ def _reads(agent: "Agent", channel: str) -> bool:
     pair = pair_of(channel)
     if pair is None:
         return channel in agent.channels
-    return agent.id in pair or not set(agent.formerly).isdisjoint(pair)
+    return not {agent.id, *agent.formerly}.isdisjoint(pair)
 
 
 def _clock(fleet: "Fleet") -> Iterator[Hold]:

@@ -45,10 +45,11 @@ def add(fleet: Fleet, author: Author, kind: str, name: str, fields: Mapping[str,
     An agent without a `prompt` gets a template of its own to be filled in.
 
     Raises:
-        Usage: the name cannot be one.
+        Usage: the name cannot be one, or a value has several lines.
         Rejected: there is one of that name, or the home would have an error.
     """
     identity.require_operator(author, f"{kind} new")
+    _require_lines(fields)
     _require_free(fleet, kind, name)
     file = _file(kind, name)
     changes = Changes(fleet.root)
@@ -69,10 +70,12 @@ def put(fleet: Fleet, author: Author, kind: str, name: str, fields: Mapping[str,
     """Set fields of an agent or a channel, `budget.per_day` for one inside another.
 
     Raises:
+        Usage: a value has several lines.
         Unknown: there is none of that name.
         Rejected: the home would have an error.
     """
     identity.require_operator(author, f"{kind} set")
+    _require_lines(fields)
     _require_known(fleet, kind, name)
     changes = Changes(fleet.root)
     _put(changes, _file(kind, name), fields)
@@ -149,6 +152,12 @@ def told_by(root: Path, name: str) -> list[str]:
         for file in files
         if word.search(file.read_text("utf-8", "replace"))
     ]
+
+
+def _require_lines(fields: Mapping[str, str]) -> None:
+    for name, written in fields.items():
+        if len(written.splitlines()) > 1:
+            raise Usage(f"{name} has more than one line", "write one line, or edit the file itself")
 
 
 def _put(changes: Changes, file: str, fields: Mapping[str, str]) -> None:

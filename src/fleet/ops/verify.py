@@ -58,14 +58,15 @@ def _run_folders(fleet: "Fleet") -> Iterator[Finding]:
 def _orphans(fleet: "Fleet") -> Iterator[Finding]:
     """State of agents and channels that the home no longer has: kept, and said."""
     config = fleet.config
-    for prefix, known in (("channels/", config.channels), ("runs/", config.agents)):
+    agents = {name for agent in config.agents for name in config.names_of(agent)}
+    for prefix, known in (("channels/", config.channels), ("runs/", agents)):
         for stream in _pages(fleet.store.streams, prefix):
             name = stream.removeprefix(prefix)
             if name not in known and not is_of_two(name, config):
                 yield Finding("note", f"state/{stream}", 0, f"history of {name}, which has no file")
     for key in _pages(fleet.store.keys, "cursors/"):
         agent = key.removeprefix("cursors/")
-        if agent not in config.agents:
+        if agent not in agents:
             yield Finding("note", f"state/{key}.json", 0, f"places of {agent}, which has no file")
 
 

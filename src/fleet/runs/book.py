@@ -4,7 +4,7 @@ It records and finds; whether a run may start, and how it is started, is decided
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +31,20 @@ _BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)~(?P<back>\d{1,6})", re.ASCII
 
 
 class Runs:
-    """All runs of one home. A method that reads may raise what the store's `read` raises."""
+    """All runs of one home. A method that reads may raise what the store's `read` raises.
 
-    def __init__(self, store: Store, cache: Cache, places: Places) -> None:
+    A run is recorded under the name that its agent has then. `names` gives every name of an agent,
+    newest first: `last`, `last_ended`, `list`, `find` and `count_since` look under all of them.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        cache: Cache,
+        places: Places,
+        names: Callable[[str], Sequence[str]] = lambda agent: (agent,),
+    ) -> None:
+        self._names = names
         self._store = store
         self._cache = cache
         self._places = places
@@ -128,9 +139,8 @@ class Runs:
             Rejected: a text is over `MAX_REPORT` bytes.
         """
         if author.run is None:
-            raise Usage(
-                "a report belongs to a run, and this is none", "agents report in their runs"
-            )
+            what = "a report belongs to a run, and this is none"
+            raise Usage(what, "agents report in their runs")
         if not text.strip():
             raise Usage("a report needs a text", "fleet report 'mailed 4 leads, 1 bounced'")
         body: Body = {"op": "report", "run": author.run, "agent": author.name, "idle": idle}
@@ -173,8 +183,11 @@ class Runs:
 
     def last_ended(self, agent: str) -> Run | None:
         """The agent's newest run that has an end; a retracted one without its report."""
-        ended = [known for known in self._whole(agent) if known.get("outcome") is not None]
-        return self._quiet(run_of(ended[-1])) if ended else None
+        for name in self._names(agent):
+            ended = [known for known in self._whole(name) if known.get("outcome") is not None]
+            if ended:
+                return self._quiet(run_of(ended[-1]))
+        return None
 
     def made(self, run: Run) -> Body | None:
         """What the context of `run` was made from; None when it had none, or says nothing of it."""
@@ -203,7 +216,7 @@ class Runs:
             since: not begun before (epoch seconds).
             until: not begun after (epoch seconds).
         """
-        agents = self.agents() if agent is None else [agent]
+        agents = self.agents() if agent is None else self._names(agent)
         if since is until is None:
             runs = [run for name in agents for run in self._newest(name, limit)]
         else:
@@ -245,7 +258,7 @@ class Runs:
         agents = self.agents()
         back = _BACK.fullmatch(ref)
         agent = back["agent"] if back else ref
-        if agent in agents:
+        if not set(agents).isdisjoint(self._names(agent)):
             run = self._last(agent, int(back["back"]) if back else 0)
             if run is None:
                 raise Unknown(f"{agent} has not run so often", f"fleet runs {agent}")
@@ -261,7 +274,8 @@ class Runs:
 
     def count_since(self, agent: str, wall: float) -> int:
         """How many runs the agent began since `wall` (epoch seconds), counted to 200."""
-        return sum(wall_of(entry["at"]) >= wall for entry in self._index(agent)["runs"])
+        begun = (entry for name in self._names(agent) for entry in self._index(name)["runs"])
+        return sum(wall_of(entry["at"]) >= wall for entry in begun)
 
     def attempts(self, agent: str, lanes: dict[str, Place] | None = None) -> dict[int, int]:
         """How often each event was shown to a run that failed since its lane last moved.
@@ -293,16 +307,8 @@ class Runs:
         return run if run.retracted is None else replace(run, report="", next="")
 
     def _index(self, agent: str) -> index.Index:
-        folded = fold(
-            self._store,
-            self._cache,
-            _stream(agent),
-            index.NAME,
-            index.VERSION,
-            index.empty,
-            index.step,
-        )
-        return folded.state
+        how = (index.NAME, index.VERSION, index.empty, index.step)
+        return fold(self._store, self._cache, _stream(agent), *how).state
 
     def _whole(self, agent: str) -> Sequence[Body]:
         """Open and newest ended runs, in the order of their beginning."""

@@ -257,12 +257,12 @@ class Talk:
         else:
             after = max(unread_after or 0, since_seq or 0)
             whole = self._thread_of(here.id, thread) if thread is not None else None
-            own = author.name if unread_after is not None else None
+            own = self._config.names_of(author.name) if unread_after is not None else ()
             found = (
                 post
                 for post in reading.posts_from(self._store, here.id, after, since, until, before)
                 if post.seq not in without
-                if own is None or post.body["from_agent"] != own
+                if post.body["from_agent"] not in own
                 if whole is None or post.seq in whole
             )
             posts = list(islice(found, limit) if forward else deque(found, limit))
@@ -290,7 +290,7 @@ class Talk:
 
         self._members.admit(self._members.named(channel), agent)
         here = self.board(channel)
-        return reading.digest(self._store, here, agent, after, limit)
+        return reading.digest(self._store, here, self._config.names_of(agent), after, limit)
 
     def inbox(
         self, reader: str, channels: "Iterable[str]", places: "Mapping[str, int]", limit: int

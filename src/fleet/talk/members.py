@@ -42,9 +42,7 @@ class Members:
 
     def directs(self, name: str) -> list["Channel"]:
         """The channels of two in which `name` is or was one and something was said."""
-        agent = self._config.agents.get(name)
-        names = (name, *(agent.formerly if agent else ()))
-        pairs = map(pair_of, directs_of(self._store, *names))
+        pairs = map(pair_of, directs_of(self._store, *self._config.names_of(name)))
         return [self._of_two(pair) for pair in pairs if pair]
 
     def named(self, channel: str, *, past: bool = False) -> "Channel":
@@ -156,9 +154,14 @@ class Members:
 
 
 def is_of_two(channel: str, config: "HomeConfig") -> bool:
-    """Whether it is the channel of two who are here, said something in it or not."""
+    """Whether it is the channel of two who are here, maybe under other names by now.
+
+    Whether something was said in it does not matter.
+    """
     pair = pair_of(channel)
-    return pair is not None and all(_is_here(name, config) for name in pair)
+    return pair is not None and all(
+        _is_here(name, config) or config.called_now(name) for name in pair
+    )
 
 
 def _is_here(name: str, config: "HomeConfig") -> bool:

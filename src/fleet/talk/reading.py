@@ -3,7 +3,7 @@
 Membership is the caller's business; nothing here moves a lane.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from fleet.logs import between, newest, place_before, record_at
@@ -18,16 +18,26 @@ _POSTS = Sieve({"op": frozenset({"post"})})
 _LATER = Sieve({"op": frozenset({"react", "pin", "unpin"})})
 
 
-def digest(store: Store, board: Board, agent: str, after: int, limit: int) -> Digest:
-    """The digest of `board` for `agent`, which has read up to number `after`."""
+def digest(store: Store, board: Board, reader: Sequence[str], after: int, limit: int) -> Digest:
+    """The digest of `board` for `reader`, which has read up to number `after`.
+
+    Args:
+        store: where its log is.
+        board: the channel.
+        reader: every name that the reader has or had, the one of today first.
+        after: a number of its log.
+        limit: unread messages that are shown at most.
+    """
     pinned = [message for message in board.messages if message.pinned]
     at_hand = [
-        message for message in board.messages if message.seq > after and message.from_agent != agent
+        message
+        for message in board.messages
+        if message.seq > after and message.from_agent not in reader
     ]
     unread = [message for message in at_hand if not message.pinned]
     shown = unread[max(0, len(unread) - limit) :]
     new = {message.seq for message in at_hand if message.pinned or message in shown}
-    count = len(at_hand) + _older(store, board, agent, after)
+    count = len(at_hand) + _older(store, board, reader, after)
     return Digest(
         channel=board.channel,
         messages=(*pinned, *shown),
@@ -35,25 +45,27 @@ def digest(store: Store, board: Board, agent: str, after: int, limit: int) -> Di
         unread=count,
         not_shown=count - len(new),
         upto=board.place,
-        trimmed=dropped(store, stream_of(board.channel), agent, after, board.place.seq),
+        trimmed=dropped(store, stream_of(board.channel), reader[0], after, board.place.seq),
     )
 
 
-def _older(store: Store, board: Board, agent: str, after: int) -> int:
+def _older(store: Store, board: Board, reader: Sequence[str], after: int) -> int:
     """How many unread messages are no longer on the board."""
     if after >= board.complete_after:
         return 0
     older = between(store, stream_of(board.channel), after, board.complete_after, sieve=_POSTS)
     counted = {message.seq for message in board.messages} | board.retracted
-    return sum(
-        record.body.get("from_agent") != agent and record.seq not in counted for record in older
-    )
+    unread = (record for record in older if record.seq not in counted)
+    return sum(record.body.get("from_agent") not in reader for record in unread)
 
 
-def unseen(store: Store, channel: str, agent: str, after: int, below: int) -> int:
-    """How many posts of others stand above number `after` and below number `below`."""
+def unseen(store: Store, channel: str, reader: Sequence[str], after: int, below: int) -> int:
+    """How many posts of others stand above number `after` and below number `below`.
+
+    `reader` is every name that the reader has or had.
+    """
     posts = between(store, stream_of(channel), after, below - 1, sieve=_POSTS)
-    return sum(post.body.get("from_agent") != agent for post in posts)
+    return sum(post.body.get("from_agent") not in reader for post in posts)
 
 
 def newest_posts(  # noqa: PLR0917 - a range of a log, and what of it is wanted

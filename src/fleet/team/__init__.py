@@ -75,13 +75,13 @@ class Match(NamedTuple):
 def look(config: HomeConfig, runs: Runs, memories: Memories, agent: str) -> Mate:
     """What others may know of one agent of the home."""
     kept = memories.state(agent)
-    last = next(filter(None, map(runs.last, names_of(config, agent))), None)
+    last = runs.last(agent)
     return Mate(
         agent=config.agents[agent],
         strengths=_traits(agent, kept.get("strengths")),
         weaknesses=_traits(agent, kept.get("weaknesses")),
         run=_discreet(last),
-        before=_discreet(last_ended(config, runs, agent)),
+        before=_discreet(runs.last_ended(agent)),
     )
 
 
@@ -93,22 +93,11 @@ def _traits(agent: str, items: object) -> tuple[Trait, ...]:
 # Runs --------------------------------------------------------------------------------------------
 
 
-def names_of(config: HomeConfig, agent: str) -> tuple[str, ...]:
-    """What it is called, and what it was called before, newest first: its runs stand there."""
-    known = config.agents.get(agent)
-    return (agent, *reversed(known.formerly if known else ()))
-
-
-def last_ended(config: HomeConfig, runs: Runs, agent: str) -> Run | None:
-    """Its newest run that has ended, under whatever name."""
-    return next(filter(None, map(runs.last_ended, names_of(config, agent))), None)
-
-
-def newest(config: HomeConfig, runs: Runs, agent: str) -> Run | None:
+def newest(runs: Runs, agent: str) -> Run | None:
     """Its newest run: what it reported while it runs counts, else how the last one ended."""
-    last = next(filter(None, map(runs.last, names_of(config, agent))), None)
+    last = runs.last(agent)
     if last is not None and last.open and not last.report:
-        last = last_ended(config, runs, agent) or last
+        last = runs.last_ended(agent) or last
     return _discreet(last)
 
 

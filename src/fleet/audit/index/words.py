@@ -17,7 +17,7 @@ class Wanted(NamedTuple):
     Attributes:
         text: words that must all occur, "" for any text.
         word: an event's type, else an operation.
-        author: whose records.
+        authors: whose records: every name of theirs; None for everybody's.
         streams: only these logs; None for all.
         seen_as: who looks: he sees the logs in `open_to` and everybody's reports; "" for
             who may see everything.
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
 
     text: str = ""
     word: str | None = None
-    author: str | None = None
+    authors: Sequence[str] | None = None
     streams: Sequence[str] | None = None
     seen_as: str = ""
     open_to: Sequence[str] = ()
@@ -90,8 +90,8 @@ def _match(connection: Connection, wanted: Wanted) -> str:
         return ""
     if wanted.word is not None:
         parts.append(marks.of(_WORD, wanted.word))
-    if wanted.author is not None:
-        parts.append(marks.of(_AUTHOR, wanted.author))
+    if wanted.authors is not None:
+        parts.append(marks.any_of(_AUTHOR, wanted.authors))
     if wanted.streams is not None:
         parts.append(marks.any_of(_STREAM, wanted.streams))
     if wanted.seen_as:
