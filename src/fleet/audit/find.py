@@ -86,11 +86,11 @@ def _require_known(fleet: "Fleet", index: Index, word: str | None, author: str |
     if word is not None and word not in words and not index.candidates(Wanted(word=word), 1):
         near = suggest(word, words) or "fleet schema list names the types of events"
         raise Unknown(f"no record is of the type '{clip(word, 80)}'", near)
-    if author in {None, *agents}:
+    if author is None or author in agents:
         return
-    if not index.candidates(Wanted(author=author), 1):
-        near = suggest(str(author), agents) or "fleet agents lists them"
-        raise Unknown(f"there is no agent '{clip(str(author), 80)}', and no record of one", near)
+    if not index.candidates(Wanted(authors=(author,)), 1):
+        near = suggest(author, agents) or "fleet agents lists them"
+        raise Unknown(f"there is no agent '{clip(author, 80)}', and no record of one", near)
 
 
 def _fitting(
