@@ -37,6 +37,8 @@ TAUGHT = [
     "fleet lesson add 'Case studies triple replies' --importance high",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
     "fleet report --idle 'no new leads'",
+    "fleet find 'pricing page'",
+    "fleet show competitive-intel#1",
     "fleet schema list",
     "fleet --help",
 ]

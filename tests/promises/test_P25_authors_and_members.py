@@ -81,7 +81,7 @@ def test_every_path_to_a_direct_message_asks_who_it_is_for(home: Scripted) -> No
 
     assert [one.code for one in refused if one.code not in {3, 5}] == []
     assert not any(SECRET in one.out + one.err for one in (*refused, inbox, channels))
-    assert inbox.out == ""
+    assert inbox.out == "nothing\n"
     assert [json.loads(line)["id"] for line in channels.out.splitlines()] == ["strategy"]
     assert SECRET not in outsider.prompt
     assert home.fleet.store.head("channels/member+third") == 2

@@ -16,7 +16,7 @@ from fleet.cli.commands import ALIASES, COMMANDS, OPERATOR_HEADINGS, is_operator
 from fleet.cli.grammar import OwnHelp
 from fleet.cli.output import say_error
 from fleet.cli.session import Session
-from fleet.errors import BadHome, FleetError, Held, Usage
+from fleet.errors import BadHome, FleetError, Held, Rejected, Unknown, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -187,12 +187,16 @@ def _session(params: Mapping[str, object], argv: Sequence[str]) -> Session:
 
 
 def _lines_of(fault: FleetError, session: Session | None) -> "Iterator[str]":
-    from fleet.cli.hints import held_line, taught
-
     if isinstance(fault, Held) and fault.until and session:
+        from fleet.cli.hints import held_line
+
         yield held_line(fault, session.zone)
-        return
-    yield taught(fault, session)
+    elif isinstance(fault, (Usage, Unknown, Rejected)):
+        from fleet.cli.hints import taught
+
+        yield taught(fault, session)
+    else:  # a fault of the world: no import may fail beside it
+        yield str(fault)
     if isinstance(fault, BadHome):
         yield from map(str, fault.findings[1:])  # the first is in the sentence
 

@@ -11,7 +11,7 @@ from fleet.cli.commands import ALIASES, BEFORE, COMMANDS, LATER, LATER_OPTIONS, 
 from fleet.cli.grammar import Command
 from fleet.cli.output import soon
 from fleet.cli.session import Session
-from fleet.errors import FleetError, Held, Rejected, Unknown, Usage
+from fleet.errors import Held, Rejected, Unknown, Usage
 from fleet.text import clip, suggest
 
 REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
@@ -53,10 +53,9 @@ def _options(said: Mapping[str, object]) -> Iterator[str]:
                 yield from (name, str(one))
 
 
-def taught(fault: FleetError, session: Session | None) -> str:
+def taught(fault: Usage | Unknown | Rejected, session: Session | None) -> str:
     """The line of a fault: what happened, and the line that the caller meant where one can tell."""
-    can_tell = isinstance(fault, (Usage, Unknown, Rejected))
-    better = _meant(session) if session and can_tell else ""
+    better = _meant(session) if session else ""
     return f"{fault.what}: say {better}" if better else str(fault)
 
 
