@@ -119,9 +119,9 @@ def test_a_sparse_lane_is_found_fast_and_passes_what_is_foreign(rig: Rig) -> Non
     rig.store.append("events", [Draft(dict(foreign)) for _ in range(10_000)])
     mine = rig.price(1)
 
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert rig.succeed("outreach") == [mine.seq]
-    assert time.perf_counter() - begun < 1.0
+    assert time.process_time() - begun < 1.0
     assert rig.places("outreach") == (mine.seq, mine.seq)
 
 

@@ -141,7 +141,7 @@ def test_a_sparse_event_behind_10000_foreign_ones_is_found_fast(files: Files) ->
     files.store.append("events", [Draft(dict(body)) for _ in range(10_000)])
     mine = files.price(1)
 
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert files.succeed() == [mine]
-    assert time.perf_counter() - begun < 1.0
+    assert time.process_time() - begun < 1.0
     assert Cursors(files.store).get("outreach")[BROADCAST].seq == mine

@@ -259,7 +259,7 @@ def test_closed_streams_are_met_with_silence(closed: str) -> None:
 
 
 def test_long_calls_are_judged_in_no_time() -> None:
-    """A call of 200,000 characters, in every form, takes less than half a second."""
+    """A call of 200,000 characters, in every form, takes less than half a second of the processor."""
     for command in (
         "fleet post a '" + "x" * 200_000 + "'",
         'fleet post a "' + "\\x" * 100_000 + '"',
@@ -268,9 +268,9 @@ def test_long_calls_are_judged_in_no_time() -> None:
         "fleet x && " * 20_000 + "fleet x",
         "\n" * 200_000 + "fleet x",
     ):
-        began = time.perf_counter()
+        began = time.process_time()
         assert is_fleet_only(command)
-        assert time.perf_counter() - began < 0.5
+        assert time.process_time() - began < 0.5
 
 
 def test_it_imports_next_to_nothing() -> None:
