@@ -259,7 +259,7 @@ def test_closed_streams_are_met_with_silence(closed: str) -> None:
 
 
 def test_long_calls_are_judged_in_no_time() -> None:
-    """A call of 200,000 characters, in every form, takes less than half a second of the processor."""
+    """A call of 200,000 characters, in every form, takes less than half a second of CPU."""
     for command in (
         "fleet post a '" + "x" * 200_000 + "'",
         'fleet post a "' + "\\x" * 100_000 + '"',
