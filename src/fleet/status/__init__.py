@@ -1,0 +1,87 @@
+"""One function's truth about every agent, run, claim, lag and alert, for every screen.
+
+It reads and computes; what a terminal makes of it, and what the runner does about it, is elsewhere.
+"""
+
+from collections.abc import Iterator
+
+from fleet import alerts
+from fleet.folds import damaged
+from fleet.ports import Cache, Store
+from fleet.records import Body
+from fleet.status.agents import FIRES, each, states
+from fleet.status.due import next_due, upcoming
+from fleet.status.health import (
+    DEGRADED,
+    DOWN,
+    LOW_DISK_FIX,
+    OK,
+    failed,
+    health,
+    in_all,
+    low_disk,
+    runner,
+)
+from fleet.status.sources import Sources
+from fleet.whereabouts import LEADER, original
+
+__all__ = [
+    "DEGRADED",
+    "DOWN",
+    "FIRES",
+    "LOW_DISK_FIX",
+    "OK",
+    "Sources",
+    "failed",
+    "health",
+    "low_disk",
+    "next_due",
+    "runner",
+    "states",
+    "status",
+    "upcoming",
+]
+
+STREAMS = 1000  # logs that are looked at
+ALERTS = 20  # newest alerts that are shown
+
+
+def status(sources: Sources) -> Body:
+    """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
+
+    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, or
+    lines that cannot be read) or "down" (no runner is alive). An agent's `state` is "running",
+    "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
+    is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
+    detail}. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
+    `warning` is one line, `damaged` counts the lines that cannot be read, by log.
+    """
+    open_runs = {run.agent: run for run in sources.runs.open()}
+    agents = list(each(sources, open_runs))
+    leader = runner(sources.store, sources.config.state)
+    lines = dict(_damaged(sources.store, sources.cache))
+    return {
+        "health": in_all(sources, leader, agents, lines),
+        "agents": agents,
+        "running": [run.as_json() for run in open_runs.values()],
+        "alerts": [
+            {"ref": record.ref, "at": record.at, **record.body}
+            for record in alerts.recent(sources.store, ALERTS)
+        ],
+        "runner": leader,
+        "copy_of": _copy_of(sources),
+        "warning": sources.warning,
+        "damaged": lines,
+    }
+
+
+def _copy_of(sources: Sources) -> Body | None:
+    there = original(sources.store.get(LEADER)[0], sources.config.state)
+    return {"host": there.host, "path": there.path} if there else None
+
+
+def _damaged(store: Store, cache: Cache) -> Iterator[tuple[str, int]]:
+    """Each log with lines that cannot be read, and how many."""
+    for stream in store.streams("", "", STREAMS):
+        if lines := damaged(store, cache, stream):
+            yield stream, lines

@@ -1,0 +1,93 @@
+"""What `status` says of each agent; a fact that is the whole fleet's is not here."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from fleet.config.model import Agent
+from fleet.ports import Store, read_kept
+from fleet.records import Body
+from fleet.status.due import next_due
+from fleet.status.health import failed
+from fleet.status.sources import Sources
+
+if TYPE_CHECKING:
+    from fleet.runs import Run
+
+FIRES = "fires"  # the log in which the runner says what became of each slot
+FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
+RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
+
+
+def states(sources: Sources) -> dict[str, str]:
+    """The `state` of every agent, as in `status`."""
+    running = {run.agent: run for run in sources.runs.open()}
+    return {
+        name: _state(sources, agent, running.get(name), sources.runs.last_ended(name))
+        for name, agent in sources.config.agents.items()
+    }
+
+
+def each(sources: Sources, open_runs: "Mapping[str, Run]") -> Iterator[Body]:
+    """The object of every agent, in the order of the config; `open_runs` by agent."""
+    now = datetime.fromtimestamp(sources.store.now().wall, UTC)
+    last_fires = _last_fires(sources.store)
+    for agent in sources.config.agents.values():
+        not_started = _not_started(last_fires.get(agent.id))
+        yield _agent(sources, agent, open_runs.get(agent.id), now) | {"not_started": not_started}
+
+
+def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
+    last = sources.runs.last_ended(agent.id)
+    due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None
+    held = [claim for claim in sources.claims.live() if claim.holder == agent.id]
+    return {
+        "id": agent.id,
+        "state": _state(sources, agent, running, last),
+        "failing": last is not None and failed(last),
+        "last_outcome": last.outcome if last else None,
+        "last_ended": last.ended if last else None,
+        "next_due": due.isoformat(timespec="seconds") if due else None,
+        "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
+        "cost_today": _cost(sources, agent.id, now),
+        "claims": [claim.key for claim in held if not claim.key.startswith(("agent:", "cap:"))],
+    }
+
+
+def _last_fires(store: Store) -> dict[str, Body]:
+    """What the newest of `FIRES_SEEN` records says about each agent's last slot."""
+    after = max(0, store.head(FIRES) - FIRES_SEEN)
+    records = read_kept(store, FIRES, after, FIRES_SEEN).records
+    return {str(record.body.get("agent")): record.body for record in records}
+
+
+def _not_started(fire: Body | None) -> Body | None:
+    if fire is None or fire.get("run"):
+        return None
+    return {name: fire.get(name) for name in ("slot", "result", "detail")}
+
+
+def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | None") -> str:
+    control = sources.controls.of(agent.id)
+    if running is not None:
+        return "running"
+    if not agent.enabled:
+        return "disabled"
+    if control.halted:
+        return "halted"
+    if control.paused or sources.config.paused:
+        return "paused"
+    return "failing" if last is not None and failed(last) else "waiting"
+
+
+def _cost(sources: Sources, agent: str, now: datetime) -> float:
+    """Dollars of the runs that started on this local day; unknown costs count as nothing."""
+    zone = ZoneInfo(sources.config.timezone)
+    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = [
+        run
+        for run in sources.runs.list(agent, RUNS_A_DAY)
+        if run.started and datetime.fromisoformat(run.started) >= midnight
+    ]
+    return round(sum(run.cost_usd or 0.0 for run in today), 6)
