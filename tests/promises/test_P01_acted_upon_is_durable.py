@@ -14,7 +14,8 @@ from fleet.context import build
 from fleet.identity import SYSTEM
 from fleet.records import Place, new_id, rfc3339
 from fleet.runner import launch, settle
-from fleet.runner.loop import Runner
+from fleet.runner.engine import Engine
+from fleet.runner.keepers import Keepers
 from fleet.runner.slots import Slots
 from fleet.runs import Verdict
 from fleet.stores.files import disk
@@ -215,9 +216,10 @@ def test_a_slot_is_closed_only_by_a_start_that_is_durable(
         lambda: home.fleet.runs.start(SYSTEM, "worker", "run-1", slot=slot.name),
         last=b'"op":"started"',
     )
-    runner = Runner(home.fleet, echo=lambda _line: None, until=lambda: True)
 
-    assert runner._untaken(agent, slots, slots.open("worker")) == []
+    Engine(home.fleet, Keepers(), lambda _line: None).look(now + timedelta(minutes=10))
+
+    assert slots.open("worker") == []
 
     left = after(power, tmp_path / "left")
     assert [fire.body["run"] for fire in left.store.read("fires", 0, 9).records] == ["run-1"]

@@ -6,8 +6,8 @@ import pytest
 
 from clocks import FakeClock
 from fleet.config.model import Agent, Schedule
-from fleet.runner.decide import Decision
 from fleet.runner.slots import FIRES, MOST, Slots
+from fleet.runner.state import Decision
 from fleet.stores.ram import RamStore
 
 ZONE = ZoneInfo("UTC")
@@ -61,7 +61,7 @@ def test_a_slot_between_two_seconds_is_noticed_once(slots: Slots) -> None:
     """A grid of 1.5 s has slots at half seconds; passing one does not make it due again."""
     slots.notice(agent(every=1.5), ZONE, START)
     (due,) = slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.6))
-    slots.settle("outreach", [Decision(due, "paused")])
+    slots.settle("outreach", [Decision("outreach", due, "paused")])
 
     assert slots.notice(agent(every=1.5), ZONE, START + timedelta(seconds=1.7)) == []
 
@@ -70,7 +70,7 @@ def test_a_clock_that_steps_back_repeats_no_slot(slots: Slots) -> None:
     """A step of less than an hour: what was settled stays settled when the clock shows it again."""
     slots.notice(agent(), ZONE, START)
     (due,) = slots.notice(agent(), ZONE, START + timedelta(seconds=60))
-    slots.settle("outreach", [Decision(due, "paused")])
+    slots.settle("outreach", [Decision("outreach", due, "paused")])
 
     assert slots.notice(agent(), ZONE, START - timedelta(minutes=58)) == []
     assert slots.notice(agent(), ZONE, START + timedelta(seconds=90)) == []
@@ -82,7 +82,7 @@ def _watched_ahead(slots: Slots, hours: int) -> dict[str, str]:
     results = {}
     for hour in range(1, hours + 1, 2):
         one, two = slots.notice(agent(every=3600), ZONE, START + timedelta(hours=hour + 1))
-        slots.settle("outreach", [Decision(one, "coalesced")])
+        slots.settle("outreach", [Decision("outreach", one, "coalesced")])
         slots.started("outreach", two, f"run-{hour}")
         results |= {one.name: "coalesced", two.name: "started"}
     return results
@@ -150,7 +150,7 @@ def test_a_settled_slot_has_one_record_and_is_closed(slots: Slots, store: RamSto
     slots.notice(agent(), ZONE, START)
     (due,) = slots.notice(agent(), ZONE, START + timedelta(seconds=60))
 
-    slots.settle("outreach", [Decision(due, "paused", "by operator")])
+    slots.settle("outreach", [Decision("outreach", due, "paused", "by operator")])
     slots.started("outreach", due, "run-1")
 
     assert [(f["slot"], f["result"]) for f in fires(store)] == [(due.name, "paused")]

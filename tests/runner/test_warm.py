@@ -1,5 +1,6 @@
 """A runner that runs keeps the audit's index near the logs."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_the_index_is_filled_now_and_then(home: Path, monkeypatch: pytest.Monkey
 
     for number in range(2):
         fleet.talk.post(OPERATOR, "strategy", f"number {number}")
-        warmer.look(fleet)
+        warmer.look(fleet, datetime.now(UTC))
         with Index(fleet) as index:
             assert until(lambda index=index: index.behind() == 0)
     assert until(lambda: not warmer.busy)

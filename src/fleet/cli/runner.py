@@ -93,12 +93,13 @@ def next_command(
     session: Session, *, days: float, start: str, limit: int | None, as_json: bool
 ) -> None:
     """Slots that come due, in order, in the home's time zone."""
-    from fleet.status import upcoming
+    from fleet.runner.ahead import upcoming
+    from fleet.runner.situation import moment
 
     fleet = session.fleet
     begin = moment_of(session, start, "--from")
     width = max(map(len, fleet.config.agents), default=0)
-    for slot in islice(upcoming(fleet.config, fleet.controls, begin, days), limit):
+    for slot in islice(upcoming(fleet, moment(fleet), begin, days), limit):
         if as_json:
             say_json(slot)
         else:
@@ -180,10 +181,6 @@ def require_agent(session: Session, agent: str) -> None:
 
 def _quietly(_line: str) -> None:
     """Say nothing: standard output is for the JSON."""
-
-
-def _quiet(_line: str) -> None:
-    pass
 
 
 def _echo(line: str) -> None:

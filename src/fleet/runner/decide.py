@@ -1,109 +1,309 @@
-"""What to do about the due slots of one agent: a pure function, no clock, no store, no process."""
+"""What becomes of the open slots of all agents: a pure function, no clock, no store, no process.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+The runner, `fleet next`, `fleet forecast` and the simulator ask this one function.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
-START = "start"
-LATE = timedelta(
-    seconds=60
-)  # a slot noticed later than this was missed by nobody's watch: catch-up
+from fleet import schedules
+from fleet.config.model import Agent, HomeConfig
+from fleet.runner.state import (
+    FLEET_ACCOUNT,
+    GATE,
+    START,
+    WAIT,
+    AccountState,
+    AgentState,
+    Decision,
+    Slot,
+    State,
+)
+
+LATE = timedelta(seconds=60)  # noticed later than this, nobody was watching: catch-up
+RANK = {"high": 0, "normal": 1, "low": 2}
+HAIR = 1e-9  # dollars by which sums of floats may be off
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One due instant of one agent.
+def decide(config: HomeConfig, state: State, now: datetime) -> list[Decision]:
+    """One decision for each open slot in `state`; the `START`s in launch order, first.
 
-    Attributes:
-        name: its instant in UTC, the name under which it is taken and recorded.
-        due: the instant with jitter.
-        noticed: when a runner first saw that it was due.
-        attempt: 1, or more for a retry.
-        run: the id of the run that took it; "" while nobody has.
+    At most one slot of an agent starts: older ones are coalesced into its newest, so after any
+    stall an agent runs once. At most `state.free` start; who was passed over once comes before
+    everybody who was not, so nobody is passed over twice running.
     """
-
-    name: str
-    due: datetime
-    noticed: datetime
-    attempt: int = 1
-    run: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Situation:
-    """What is known about one agent at the moment of the decision.
-
-    `paused`, `halted` are "" or the line that says who, when and why; `low_disk` says how low.
-    """
-
-    stopping: bool = False
-    halted: str = ""
-    paused: str = ""
-    low_disk: str = ""
-    running: str = ""  # the id of the agent's live run
-    runs_today: int = 0
-    max_runs_per_day: int | None = None
-    catch_up: timedelta = timedelta(minutes=30)
+    settled: list[Decision] = []
+    ready: list[Decision] = []
+    for name, one in state.agents.items():
+        for decision in _Agent(config, state, name, one, now).decisions():
+            (ready if decision.result == START else settled).append(decision)
+    return [*_placed(config, state, ready), *settled]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What becomes of a slot: `START`, or a reason of the outcome table; `detail` is for people.
-
-    `caught_up`: it stands for slots that came due while nobody was watching.
-    """
-
-    slot: Slot
-    result: str
-    detail: str = ""
-    caught_up: bool = False
+def account_of(agent: Agent) -> str:
+    """The account whose login and limit the agent shares."""
+    return agent.account or FLEET_ACCOUNT
 
 
-def decide(slots: Sequence[Slot], situation: Situation) -> list[Decision]:
-    """Settle every slot in `slots` (oldest first, none taken yet) but at most the newest.
-
-    Older slots are coalesced into the newest, so after any stall an agent runs once. Returns one
-    decision a slot, in order; `START` still needs a place under the concurrency cap.
-    """
-    if not slots:
-        return []
-    refusal = _refusal(situation)
-    if refusal:
-        return [Decision(slot, *refusal) for slot in slots]
-    newest = slots[-1]
-    older = [Decision(slot, "coalesced", f"into {newest.name}") for slot in slots[:-1]]
-    caught_up = any(slot.noticed - slot.due > LATE for slot in slots)
-    return [*older, _newest(newest, situation, caught_up=caught_up)]
-
-
-def _refusal(situation: Situation) -> tuple[str, str] | None:
-    if situation.stopping:
-        return "stopping", "the runner was told to stop"
-    if situation.halted:
-        return "halted", situation.halted
-    if situation.paused:
-        return "paused", situation.paused
-    if situation.low_disk:
-        return "low_disk", situation.low_disk
-    return None
-
-
-def _newest(slot: Slot, situation: Situation, *, caught_up: bool) -> Decision:
-    late = slot.noticed - slot.due
-    # Who watches is a little late too: without that, `catch_up: 0s` would never run.
-    if late > max(situation.catch_up, LATE):
-        return Decision(slot, "missed", f"nobody was watching; noticed {late} late")
-    if situation.running:
-        return Decision(slot, "skipped_overlap", f"run {situation.running} was still going")
-    cap = situation.max_runs_per_day
-    if cap is not None and situation.runs_today >= cap:
-        return Decision(slot, "daily_runs", f"{situation.runs_today} of {cap} runs today")
-    return Decision(slot, START, caught_up=caught_up)
-
-
-def summed(agent: str, refused: Sequence[Decision]) -> Iterator[str]:
-    """One line for each reason, however many slots share it."""
-    for result in dict.fromkeys(decision.result for decision in refused):
-        some = [decision for decision in refused if decision.result == result]
+def summed(refused: Sequence[Decision]) -> Iterator[str]:
+    """One line for each agent and reason, however many slots share it."""
+    for agent, result in dict.fromkeys((one.agent, one.result) for one in refused):
+        some = [one for one in refused if (one.agent, one.result) == (agent, result)]
         count = f" {len(some)} slots" if len(some) > 1 else ""
         yield f"{agent} not started{count} ({result}): {some[-1].detail}"
+
+
+# Who goes first ------------------------------------------------------------------------------
+
+
+def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list[Decision]:
+    """The ready ones in launch order, as far as places, budget and canary go; the rest waits."""
+    first = {name: min(slot.due for slot in one.slots) for name, one in state.agents.items()}
+
+    def turn(one: Decision) -> tuple[bool, int, datetime, str]:
+        rank = RANK[config.agents[one.agent].priority]
+        waited = state.agents[one.agent].passed_over > 0
+        return (not one.slot.by_hand and not waited, rank, first[one.agent], one.agent)
+
+    starts: list[Decision] = []
+    others: list[Decision] = []
+    cost, tokens = state.cost_today, state.tokens_today
+    canary = any(_is_claude(config, name) for name in state.running)
+    for one in sorted(ready, key=turn):
+        known = state.agents[one.agent]
+        held = _held_by_canary(config, state, one, canary=canary)
+        if held:
+            others.append(held)
+        elif over := _over_fleet(config, known, cost, tokens):
+            others.append(_refused(one.agent, one.slot, "over_budget", over))
+        elif len(starts) >= state.free:
+            others.append(_waiting(one, "no place is free"))
+        else:
+            starts.append(one)
+            cost, tokens = cost + known.reserve, tokens + known.reserve_tokens
+            canary = canary or _is_claude(config, one.agent)
+    latest = max((first[one.agent] for one in starts), default=None)
+    return [
+        *starts,
+        *(
+            _passed_over(one)
+            if latest and one.result == WAIT and first[one.agent] < latest
+            else one
+            for one in others
+        ),
+    ]
+
+
+def _is_claude(config: HomeConfig, name: str) -> bool:
+    agent = config.agents.get(name)
+    return agent is not None and agent.launch == "claude"
+
+
+def _held_by_canary(
+    config: HomeConfig, state: State, one: Decision, *, canary: bool
+) -> Decision | None:
+    """While a new version of the CLI is tried out, one run of it is enough."""
+    if not state.canary or not canary or one.slot.by_hand or not _is_claude(config, one.agent):
+        return None
+    return _waiting(one, state.canary)
+
+
+def _over_fleet(config: HomeConfig, known: AgentState, cost: float, tokens: int) -> str:
+    return _over(
+        "the fleet", config.budget.per_day, config.budget.tokens_per_day, known, cost, tokens
+    )
+
+
+def _over(  # noqa: PLR0917 - one sum and its bound
+    whose: str,
+    dollars: float | None,
+    most: int | None,
+    known: AgentState,
+    cost: float,
+    tokens: int,
+) -> str:
+    """Why one more run of the agent passes the day's budget; "" when it fits."""
+    if dollars is not None and cost + known.reserve > dollars + HAIR:
+        spent = f"{whose} spent ${cost:.2f} of ${dollars:.2f} today"
+        return f"{spent}, a run may cost ${known.reserve:.2f}"
+    if most is not None and tokens + max(known.reserve_tokens, 1) > most:
+        return f"{whose} used {tokens} of {most} tokens today"
+    return ""
+
+
+def _refused(
+    agent: str, slot: Slot, result: str, detail: str, until: datetime | None = None
+) -> Decision:
+    """The slot does not start; a wake waits instead, since no other slot would bring its event."""
+    return Decision(agent, slot, result, detail, defers=slot.is_wake, until=until)
+
+
+def _waiting(one: Decision, detail: str) -> Decision:
+    return Decision(one.agent, one.slot, WAIT, detail, caught_up=one.caught_up)
+
+
+def _passed_over(one: Decision) -> Decision:
+    return Decision(
+        one.agent, one.slot, WAIT, one.detail, caught_up=one.caught_up, passed_over=True
+    )
+
+
+# One agent -----------------------------------------------------------------------------------
+
+
+class _Agent:
+    """The slots of one agent, and what stands in their way."""
+
+    def __init__(
+        self, config: HomeConfig, state: State, name: str, known: AgentState, now: datetime
+    ) -> None:
+        self._config = config
+        self._state = state
+        self._name = name
+        self._known = known
+        self._now = now
+        self._agent = config.agents.get(name)
+
+    def decisions(self) -> list[Decision]:
+        """One for each slot: what is not due waits, of the rest the newest may start."""
+        due = [slot for slot in self._known.slots if slot.due <= self._now]
+        ahead = [slot for slot in self._known.slots if slot.due > self._now]
+        waits = [self._say(slot, WAIT, "not due yet", until=slot.due) for slot in ahead]
+        if not due:
+            return waits
+        if self._agent is None:
+            return [self._say(slot, "not_here", "no agent has this name") for slot in due + ahead]
+        if refusal := self._refusal():
+            result, detail = refusal
+            return [*(self._refuse(slot, result, detail) for slot in due), *waits]
+        newest = self._newest(due)
+        older = [slot for slot in due if slot is not newest]
+        return [
+            *(self._say(slot, "coalesced", f"into {newest.name}") for slot in older),
+            self._judge(self._agent, newest, older),
+            *waits,
+        ]
+
+    def _newest(self, due: Sequence[Slot]) -> Slot:
+        """A person's slot, else the newest of the schedule, which shows what wakes were for."""
+        wanted = [slot for slot in due if slot.by_hand]
+        wanted = wanted or [slot for slot in due if not slot.is_wake and not self._is_missed(slot)]
+        return (wanted or list(due))[-1]
+
+    def _refusal(self) -> tuple[str, str] | None:
+        """What holds every slot of the agent, a person's aside."""
+        state, known = self._state, self._known
+        if all(slot.by_hand for slot in known.slots):
+            return None
+        if state.stopping:
+            return "stopping", "the runner was told to stop"
+        if known.halted:
+            return "halted", known.halted
+        if self._agent is not None and not self._agent.enabled:
+            return "paused", "its file says enabled: false"
+        if known.paused or state.paused:
+            return "paused", known.paused or state.paused
+        if state.low_disk:
+            return "low_disk", state.low_disk
+        return None
+
+    def _is_missed(self, slot: Slot) -> bool:
+        # Who watches is a little late too: without that, `catch_up: 0s` would never run.
+        most = timedelta(seconds=self._agent.catch_up if self._agent else 0.0)
+        return slot.noticed - slot.due > max(most, LATE)
+
+    def _judge(self, agent: Agent, slot: Slot, older: Sequence[Slot]) -> Decision:
+        if not slot.is_wake and not slot.by_hand and self._is_missed(slot):
+            late = slot.noticed - slot.due
+            return self._say(slot, "missed", f"nobody was watching; noticed {late} late")
+        if slot.is_wake and not self._known.news:
+            return self._say(slot, "coalesced", "an earlier run consumed what it was opened for")
+        if self._known.running:
+            return self._overlap(slot)
+        if held := self._held(agent, slot) or self._later(agent, slot):
+            return held
+        if agent.gate and not slot.by_hand:
+            if self._known.gate is None:
+                return self._say(slot, GATE)
+            if self._known.gate:
+                return self._say(slot, "gated", self._known.gate)
+        caught_up = any(one.noticed - one.due > LATE for one in (*older, slot))
+        return Decision(self._name, slot, START, caught_up=caught_up)
+
+    def _overlap(self, slot: Slot) -> Decision:
+        detail = f"run {self._known.running} was still going"
+        if slot.is_wake:  # that run was told before the event came
+            return self._say(slot, WAIT, detail)
+        return self._say(slot, "skipped_overlap", detail)
+
+    def _held(self, agent: Agent, slot: Slot) -> Decision | None:
+        """What refuses the slot."""
+        known = self._known
+        account = self._state.accounts.get(account_of(agent), AccountState())
+        if slot.by_hand and known.halted:
+            return self._refuse(slot, "halted", known.halted)
+        if slot.by_hand and self._state.low_disk:
+            return self._refuse(slot, "low_disk", self._state.low_disk)
+        if account.blocked:
+            return self._refuse(slot, "auth_blocked", account.blocked)
+        if account.paused and not slot.by_hand:
+            detail = f"account {account_of(agent)} is paused {account.paused}"
+            return self._refuse(slot, "paused", detail)
+        if known.breaker and not slot.by_hand:
+            free = known.breaker_until is not None and known.breaker_until <= self._now
+            if not free:
+                return self._refuse(slot, "breaker_open", known.breaker, known.breaker_until)
+        cap = agent.max_runs_per_day
+        if cap is not None and known.runs_today >= cap:
+            return self._refuse(slot, "daily_runs", f"{known.runs_today} of {cap} runs today")
+        bounds = (agent.budget.per_day, agent.budget.tokens_per_day)
+        if over := _over(self._name, *bounds, known, known.cost_today, known.tokens_today):
+            return self._refuse(slot, "over_budget", over)
+        return None
+
+    def _later(self, agent: Agent, slot: Slot) -> Decision | None:
+        """What makes the slot wait until a known time."""
+        account = self._state.accounts.get(account_of(agent), AccountState())
+        if account.limited_until is not None and account.limited_until > self._now:
+            return self._defer(slot, "waiting_for_limit", account.why, account.limited_until)
+        end = None if slot.by_hand else self._quiet_until(agent, slot)
+        if end is not None:
+            local = end.astimezone(ZoneInfo(self._config.timezone))
+            return self._defer(slot, "quiet_hours", f"until {local:%H:%M}", end)
+        return None
+
+    def _quiet_until(self, agent: Agent, slot: Slot) -> datetime | None:
+        """The end of the agent's quiet hours if they are now, else None.
+
+        A slot of the schedule sees them as late as its jitter makes it, so that what waited for
+        their end meets the slot at their end.
+        """
+        if agent.quiet is None:
+            return None
+        late = timedelta() if slot.is_wake else schedules.jitter(agent.id, agent.jitter)
+        zone = ZoneInfo(self._config.timezone)
+        local = (self._now - late).astimezone(zone)
+        begin, end = agent.quiet
+        minute = local.hour * 60 + local.minute
+        inside = begin <= minute < end if begin <= end else minute >= begin or minute < end
+        if not inside:
+            return None
+        day = local.date() + timedelta(days=1 if minute >= end else 0)
+        over = datetime(day.year, day.month, day.day, end // 60 % 24, end % 60, tzinfo=zone)
+        return over.astimezone(self._now.tzinfo) + late
+
+    def _refuse(
+        self, slot: Slot, result: str, detail: str, until: datetime | None = None
+    ) -> Decision:
+        return _refused(self._name, slot, result, detail, until)
+
+    def _defer(self, slot: Slot, result: str, detail: str, until: datetime) -> Decision:
+        """The slot waits until a known time; a person does not."""
+        defers = not slot.by_hand
+        return Decision(self._name, slot, result, detail, defers=defers, until=until)
+
+    def _say(
+        self, slot: Slot, result: str, detail: str = "", until: datetime | None = None
+    ) -> Decision:
+        return Decision(self._name, slot, result, detail, until=until)

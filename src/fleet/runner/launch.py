@@ -18,17 +18,30 @@ from fleet.config.model import Agent
 from fleet.config.portable import to_json
 from fleet.context import Context, RenderFailed, build, made_body, start_of
 from fleet.cursors import ADDRESSED, BROADCAST, RETRACTIONS, channel_lane
-from fleet.errors import BadHome, EndedBadly, Held, NotStarted, Rejected, TryAgain, Unavailable
+from fleet.errors import (
+    BadHome,
+    EndedBadly,
+    Held,
+    NotStarted,
+    Rejected,
+    Trimmed,
+    TryAgain,
+    Unavailable,
+    Unknown,
+)
 from fleet.identity import SYSTEM, Author
 from fleet.masking import mask, mask_body, secret_values
 from fleet.records import Body, new_id
 from fleet.runner import lead, settle
+from fleet.runner.decide import decide
 from fleet.runner.launchers import Plan, environment, plan
-from fleet.runner.live import Live, is_over, launching, stop_keeper
+from fleet.runner.live import Live, is_over, launching, stop_keeper, whole
+from fleet.runner.situation import Asked, gather, moment
 from fleet.runner.slots import Slots
+from fleet.runner.state import START, Slot
 from fleet.runs import Run, Verdict
 from fleet.runs.folder import MADE, hashes
-from fleet.status import LOW_DISK_FIX, low_disk
+from fleet.status import LOW_DISK_FIX
 from fleet.units import counted
 from fleet.wiring import Fleet
 
@@ -36,6 +49,14 @@ MARGIN = 120.0  # seconds that claims and token outlive the run's own limits: ti
 PREPARES = 30.0  # seconds that a launcher may take; one that dies in them blocks nobody longer
 OBEYED = frozenset({"keeper.json", "alive.json", "settings.json"})
 MADE_MOST = 24 << 10  # bytes in a run's record of what its context was made from
+FIXES = {
+    "halted": "fleet resume {agent}",
+    "low_disk": LOW_DISK_FIX,
+    "daily_runs": "raise max_runs_per_day in agents/{agent}.yaml, or wait for tomorrow",
+    "over_budget": "raise budget.per_day, or wait for tomorrow",
+    "auth_blocked": "mend the login, then fleet resume --account",
+    "waiting_for_limit": "wait, or fleet resume --account when the limit is lifted",
+}
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
@@ -102,8 +123,12 @@ def start(
     attempt: int = 1,
     by: Author = SYSTEM,
     caught_up: bool = False,
+    cause: str = "",
 ) -> Live | None:
     """Launch the reserved run; None when it could not be prepared (its record says why).
+
+    `cause` is the event that woke it, as `events#97`: what the run emits is one wake further away
+    from what set it off.
 
     Raises:
         TryAgain: the store refused; no run is on record and nothing is reserved any more.
@@ -121,7 +146,7 @@ def start(
     try:
         ready(fleet, agent)
         fleet.memory.require_whole(agent.id)
-        context, planned = _prepare(fleet, agent, run)
+        context, planned = _prepare(fleet, agent, run, cause)
         files = hashes(fleet.config.run_folder(run), MADE)
         facts = cast("Body", context.manifest["facts"])
         record(context=facts, made=_made(fleet, context, files))
@@ -186,18 +211,13 @@ def run_by_hand(
     """
     identity.require_operator(fleet.author, "run")
     agent = fleet.config.agents[agent_id]
-    if halted := fleet.controls.of(agent_id).halted:
-        raise NotStarted(
-            f"{agent_id} is halted {halted}", f"fleet resume {agent_id}", reason="halted"
-        )
-    if full := low_disk(fleet.config):
-        raise NotStarted(full, LOW_DISK_FIX, reason="low_disk")
+    run = new_id(fleet.store.now().wall)
+    slot = f"hand:{run}"
+    _may_start(fleet, agent_id, slot)
     if taken := lead.settle_in(fleet, take_over=take_over):
         on_line(taken)
     settle.reconcile(fleet)
-    run = new_id(fleet.store.now().wall)
     reserve(fleet, agent, run)
-    slot = f"hand:{run}"
     live = start(fleet, agent, run, slot=slot, by=fleet.author)
     Slots(fleet.store).by_hand(agent_id, slot, run)
     if live is None:
@@ -205,6 +225,20 @@ def run_by_hand(
     on_line(f"{agent_id} started {run}")
     _wait(fleet, live)
     return settle.settle(fleet, agent_id, run)
+
+
+def _may_start(fleet: Fleet, agent: str, slot: str) -> None:
+    """Ask `decide` whether a person may start the agent now.
+
+    Raises:
+        NotStarted: it may not, and the reason is named.
+    """
+    now = moment(fleet)
+    asked = Asked({agent: [Slot(slot, now, now)]})
+    (decision,) = decide(fleet.config, gather(fleet, asked, now), now)
+    if decision.result != START:
+        fix = FIXES[decision.result].format(agent=agent)
+        raise NotStarted(f"{agent}: {decision.detail}", fix, reason=decision.result)
 
 
 def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:
@@ -231,7 +265,7 @@ def ready(fleet: Fleet, agent: Agent) -> None:
     settle.set_aside_poison(fleet, agent.id)
 
 
-def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
+def _prepare(fleet: Fleet, agent: Agent, run: str, cause: str = "") -> tuple[Context, Plan]:
     """Build the context and write the run folder; nothing is launched yet."""
     context = build(fleet.sources(), agent, run=run, durable=True)
     config = mask_body(to_json(fleet.config), environment.secrets(fleet.env, fleet.config))
@@ -240,8 +274,10 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
         blobs.keep(fleet.store, text)
     lifetime = agent.timeout + agent.grace + MARGIN
     hive = fleet.config.hive
+    shadow = agent.mode == "shadow"
+    hops = _hops(fleet, cause) if cause else 0
     token = identity.issue_token(
-        fleet.store, run, agent.id, hive, lifetime, hops=0, shadow=agent.mode == "shadow"
+        fleet.store, run, agent.id, hive, lifetime, hops, cause or None, shadow=shadow
     )
     made = _plan(fleet, agent, run, context, token)
     folder = fleet.config.run_folder(run)
@@ -260,6 +296,13 @@ def _prepare(fleet: Fleet, agent: Agent, run: str) -> tuple[Context, Plan]:
         with _new_file(folder / name) as file:
             file.write(plain)
     return context, made
+
+
+def _hops(fleet: Fleet, cause: str) -> int:
+    try:
+        return whole(fleet.bus.get(cause).body.get("hops"))
+    except (Unknown, Trimmed):  # taken out of the log since: as far away as may be
+        return fleet.config.limits.hops
 
 
 def _made(fleet: Fleet, context: Context, files: Mapping[str, str]) -> Body:

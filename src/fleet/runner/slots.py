@@ -17,11 +17,12 @@ from fleet.errors import Conflict
 from fleet.logs import between
 from fleet.ports import Store
 from fleet.records import Body, Draft, Record, Sieve
-from fleet.runner.decide import Decision, Slot
+from fleet.runner.state import Decision, Slot
 from fleet.status import FIRES
 from fleet.units import counted
 
 MOST = 500  # due slots noticed at once; older ones of a long downtime share one record
+PAGE = 500  # documents listed at once
 AHEAD = timedelta(hours=1)  # a watermark further ahead was written by a clock that was wrong
 
 
@@ -39,6 +40,13 @@ class Slots:
     def open(self, agent: str) -> list[Slot]:
         """Slots that were noticed and are not settled, oldest first."""
         return _slots(self._body(agent)[0])
+
+    def known(self) -> Iterator[str]:
+        """Every agent that ever had a slot, also one that no file names any more."""
+        after = ""
+        while names := self._store.keys("schedule/", after, PAGE):
+            yield from (name.removeprefix("schedule/") for name in names)
+            after = names[-1]
 
     def notice(self, agent: Agent, zone: ZoneInfo, now: datetime) -> list[Slot]:
         """Move the watermark to `now`, open the slots that came due, and return all open ones.
@@ -92,6 +100,37 @@ class Slots:
         """Record that `run` started for this slot, then close it; repeatable like `settle`."""
         self._store.append(FIRES, [_fire(agent, slot, "started", "", run)])
         self._close(agent, [slot])
+
+    def deferred(self, decision: Decision) -> None:
+        """Record, once for each reason, why a slot waits; it stays open."""
+        slot, result = decision.slot, decision.result
+        body = _body_of(decision.agent, slot, "deferred", result, decision.detail)
+        body["until"] = decision.until.isoformat() if decision.until else None
+        key = f"{decision.agent}/{slot.name}/{slot.attempt}/{result}"
+        same = ("agent", "slot", "attempt", "result")
+        self._store.append(FIRES, [Draft(body, key=key, same=same)])
+
+    def open_retry(self, agent: str, name: str, attempt: int, due: datetime) -> bool:
+        """Open `attempt` of the slot `name`, due then; False when that was done before.
+
+        What is noted is the newest retry of the agent, so it is about its last run only.
+        """
+        mark: Body = {"slot": name, "attempt": attempt}
+        entry: Body = {
+            **mark, "due": due.isoformat(), "noticed": due.isoformat(), "run": "", "cause": "",
+        }  # fmt: skip
+        if name.startswith("wake:"):
+            entry["cause"] = f"events#{name.removeprefix('wake:')}"
+        while True:
+            body, version = self._body(agent)
+            if body.get("retry") == mark:
+                return False
+            changed = body | {"retry": mark, "open": [*_entries(body), entry]}
+            try:
+                self._store.put(f"schedule/{agent}", changed, expect=version)
+            except Conflict:
+                continue
+            return True
 
     def by_hand(self, agent: str, name: str, run: str) -> None:
         """Record the fire of a run that a person asked for."""
@@ -193,12 +232,16 @@ class Slots:
 
 
 def _fire(agent: str, slot: Slot, result: str, detail: str, run: str = "") -> Draft:
-    body: Body = {
-        "op": "fire", "agent": agent, "slot": slot.name, "attempt": slot.attempt,
-        "due": slot.due.isoformat(), "result": result, "detail": detail, "run": run or None,
-    }  # fmt: skip
+    body = _body_of(agent, slot, "fire", result, detail) | {"run": run or None}
     key = f"{agent}/{slot.name}/{slot.attempt}"
     return Draft(body, key=key, same=("agent", "slot", "attempt"))
+
+
+def _body_of(agent: str, slot: Slot, op: str, result: str, detail: str) -> Body:
+    return {
+        "op": op, "agent": agent, "slot": slot.name, "attempt": slot.attempt,
+        "due": slot.due.isoformat(), "result": result, "detail": detail,
+    }  # fmt: skip
 
 
 def _entries(body: Body) -> list[Body]:
@@ -243,6 +286,7 @@ def _slots(body: Body) -> list[Slot]:
             datetime.fromisoformat(str(entry["noticed"])),
             int(cast("int", entry["attempt"])),
             str(entry["run"]),
+            str(entry.get("cause") or ""),
         )
         for entry in _entries(body)
     ]

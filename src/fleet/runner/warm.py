@@ -6,6 +6,7 @@ It works beside the loop and never holds it up; what goes wrong here costs a lat
 import threading
 import time
 from contextlib import suppress
+from datetime import datetime
 
 from fleet.audit.index import Index
 from fleet.errors import FleetError
@@ -26,7 +27,7 @@ class Warmer:
         """Whether it fills the index at this moment."""
         return self._thread is not None and self._thread.is_alive()
 
-    def look(self, fleet: Fleet) -> None:
+    def look(self, fleet: Fleet, now: datetime) -> None:  # noqa: ARG002 - its own clock
         """Begin to fill the index of `fleet` if it is time to; call it as often as you like."""
         if time.monotonic() < self._next or self.busy:
             return

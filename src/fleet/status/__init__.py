@@ -10,7 +10,7 @@ from fleet.folds import damaged
 from fleet.ports import Cache, Store
 from fleet.records import Body
 from fleet.status.agents import FIRES, each, states
-from fleet.status.due import next_due, upcoming
+from fleet.status.due import due_slots, next_due
 from fleet.status.health import (
     DEGRADED,
     DOWN,
@@ -32,6 +32,7 @@ __all__ = [
     "LOW_DISK_FIX",
     "OK",
     "Sources",
+    "due_slots",
     "failed",
     "health",
     "low_disk",
@@ -39,7 +40,6 @@ __all__ = [
     "runner",
     "states",
     "status",
-    "upcoming",
 ]
 
 STREAMS = 1000  # logs that are looked at

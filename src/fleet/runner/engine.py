@@ -1,0 +1,240 @@
+"""One look at the schedules: what came due is noticed, decided and launched.
+
+It knows no signals, threads or processes; the loop calls it again and again, and so does the
+simulator, under a clock and with a launcher of its own.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from fleet.alerts import raise_alert
+from fleet.config.model import Agent
+from fleet.errors import Held, NotStarted, Unknown
+from fleet.records import new_id
+from fleet.runner import launch, settle
+from fleet.runner.decide import decide, summed
+from fleet.runner.situation import NO_MEMO, Asked, Memo, gather, open_slots
+from fleet.runner.slots import Slots
+from fleet.runner.state import START, WAIT, Decision, Slot
+from fleet.status import LOW_DISK_FIX, next_due
+from fleet.wiring import Fleet
+
+STEP_BACK = timedelta(minutes=1)  # a clock that goes back so far was set, and due times are stale
+
+
+class Launcher(Protocol):
+    """What starts runs."""
+
+    def running(self) -> Mapping[str, str]:
+        """The id of each agent's live run."""
+
+    def start(self, fleet: Fleet, agent: Agent, decision: Decision, run: str) -> bool:
+        """Launch the reserved `run`; False when it could not be prepared.
+
+        Raises:
+            TryAgain: the store refused; no run is on record and nothing is reserved any more.
+        """
+
+
+class Engine:
+    """The open slots of a home and when each agent is due next."""
+
+    def __init__(self, fleet: Fleet, launcher: Launcher, echo: Callable[[str], None]) -> None:
+        self._launcher = launcher
+        self._echo = echo
+        self._slots: dict[str, list[Slot]] = {}  # open ones, by agent
+        self._memos: dict[str, Memo] = {}
+        self._deferred: set[tuple[str, str, int, str]] = set()
+        self.due: dict[str, datetime | None] = {}
+        self.stopping = False
+        self._newest: datetime | None = None
+        self.use(fleet)
+
+    def use(self, fleet: Fleet) -> None:
+        """Go on with `fleet`, whose files may have been edited; everything is read anew."""
+        self._fleet = fleet
+        self._newest = None
+
+    def look(self, now: datetime) -> None:
+        """Notice what came due, decide, launch what may start, record why the rest did not.
+
+        Raises:
+            TryAgain: the store refused something; nothing was lost, the next look goes on.
+        """
+        if self._newest is None:
+            self.begin(now)
+        elif self._newest - now > STEP_BACK:
+            self._echo("the clock was set back: due times are computed anew")
+            self.begin(now)
+        self._newest = now
+        for agent in self._fleet.config.agents.values():
+            due = self.due.get(agent.id)
+            if due is not None and due <= now:
+                self._notice(agent, now)
+        self._enact(self._decisions(now), now)
+
+    def refresh(self, *names: str) -> None:
+        """Read again the slots of `names` (of everybody): a run that ended may have a retry."""
+        slots = Slots(self._fleet.store)
+        for name in names or {*self._slots, *self._fleet.config.agents}:
+            self._keep(name, slots.open(name))
+
+    def begin(self, now: datetime) -> None:
+        """Read the open slots of everybody; the watermarks of new agents begin now."""
+        self._newest = now
+        self.due.clear()
+        self._slots.clear()
+        slots = Slots(self._fleet.store)
+        for name in slots.known():
+            if open_ := slots.open(name):
+                self._slots[name] = open_
+        for agent in self._fleet.config.agents.values():
+            if agent.enabled and agent.schedule:
+                self._notice(agent, now)
+
+    # Noticing ---------------------------------------------------------------------------------
+
+    def _notice(self, agent: Agent, now: datetime) -> None:
+        zone = ZoneInfo(self._fleet.config.timezone)
+        self._slots[agent.id] = Slots(self._fleet.store).notice(agent, zone, now)
+        self.due[agent.id] = next_due(agent, zone, now)
+
+    def _finish_taken(self) -> None:
+        """Finish what a runner that died left half done: a taken slot whose run is on record."""
+        slots = Slots(self._fleet.store)
+        running = set(self._launcher.running().values())
+        for name, some in list(self._slots.items()):
+            for slot in [one for one in some if one.run and one.run not in running]:
+                if self._on_record(slot.run):
+                    self._fleet.runs.sync(name)
+                    slots.started(name, slot, slot.run)
+                    self._drop(name, slot)
+                else:
+                    slots.give_back(name, slot)
+                    self._mark(name, slot, run="")
+
+    def _on_record(self, run: str) -> bool:
+        try:
+            return self._fleet.runs.find(run).id == run
+        except Unknown:
+            return False
+
+    # Deciding ---------------------------------------------------------------------------------
+
+    def _decisions(self, now: datetime) -> list[Decision]:
+        self._finish_taken()
+        asked = Asked(
+            open_slots(self._slots), self._launcher.running(), self._memos, stopping=self.stopping
+        )
+        if not asked.slots:
+            return []
+        return decide(self._fleet.config, gather(self._fleet, asked, now), now)
+
+    def _enact(self, decisions: Iterable[Decision], now: datetime) -> None:
+        refused: list[Decision] = []
+        places = True
+        for one in decisions:
+            if one.result == START:
+                places = places and self._launch(one)
+            elif one.closes:
+                refused.append(one)
+            elif one.defers:
+                self._defer(one)
+            elif one.result == WAIT and one.passed_over:
+                memo = self._memos.get(one.agent, NO_MEMO)
+                self._memos[one.agent] = replace(memo, passed_over=memo.passed_over + 1)
+        self._settle(refused, now)
+
+    def _settle(self, refused: list[Decision], now: datetime) -> None:
+        slots = Slots(self._fleet.store)
+        for name in dict.fromkeys(one.agent for one in refused):
+            some = [one for one in refused if one.agent == name]
+            slots.settle(name, some)
+            for one in some:
+                self._drop(name, one.slot)
+        for line in summed(refused):
+            self._echo(line)
+        if low := next((one.detail for one in refused if one.result == "low_disk"), ""):
+            self._tell_low_disk(low, now)
+
+    def _defer(self, one: Decision) -> None:
+        mark = (one.agent, one.slot.name, one.slot.attempt, one.result)
+        if mark not in self._deferred:
+            Slots(self._fleet.store).deferred(one)
+            self._deferred.add(mark)
+            self._echo(f"{one.agent} waits ({one.result}): {one.detail}")
+
+    def _tell_low_disk(self, how_low: str, now: datetime) -> None:
+        today = now.astimezone(ZoneInfo(self._fleet.config.timezone)).date()
+        raise_alert(
+            self._fleet.store,
+            kind="low-disk",
+            subject="fleet",
+            what=f"the disk is nearly full: {how_low}",
+            done="nothing starts until there is room",
+            fix=LOW_DISK_FIX,
+            key=f"low-disk/{today}",
+        )
+
+    # Launching --------------------------------------------------------------------------------
+
+    def _launch(self, one: Decision) -> bool:
+        """Start one run; False when there is no place under the cap."""
+        fleet, slots, slot = self._fleet, Slots(self._fleet.store), one.slot
+        agent = fleet.config.agents[one.agent]
+        run = new_id(fleet.store.now().wall)
+        try:
+            launch.reserve(fleet, agent, run)
+        except Held as held:
+            if not slot.is_wake:
+                self._close(one, "skipped_overlap", str(held))
+            return True
+        except NotStarted as fault:
+            if fault.reason == "cap":
+                return False
+            self._close(one, fault.reason, fault.what)
+            return True
+        if not slots.take(agent.id, slot, run):
+            settle.release(fleet, run)
+            self._drop(agent.id, slot)
+            return True
+        self._mark(agent.id, slot, run=run)  # whatever happens now, the next look finds out
+        started = self._launcher.start(fleet, agent, one, run)
+        slots.started(agent.id, slot, run)
+        self._drop(agent.id, slot)
+        if started:
+            self._echo(f"{agent.id} started {run}" + (" (catch-up)" if one.caught_up else ""))
+        else:
+            self._echo(f"{agent.id} could not be prepared: see fleet runs {agent.id}")
+        return True
+
+    def _close(self, one: Decision, result: str, detail: str) -> None:
+        refused = Decision(one.agent, one.slot, result, detail, defers=one.slot.is_wake)
+        if refused.closes:
+            Slots(self._fleet.store).settle(one.agent, [refused])
+            self._drop(one.agent, one.slot)
+        else:
+            self._defer(refused)
+
+    def _drop(self, agent: str, slot: Slot) -> None:
+        """The slot is closed."""
+        same = (slot.name, slot.attempt)
+        self._memos.pop(agent, None)
+        self._deferred = {mark for mark in self._deferred if mark[:3] != (agent, *same)}
+        left = [one for one in self._slots.get(agent, ()) if (one.name, one.attempt) != same]
+        self._keep(agent, left)
+
+    def _mark(self, agent: str, slot: Slot, *, run: str) -> None:
+        """The slot was taken by `run`, or is free again."""
+        self._slots[agent] = [
+            replace(one, run=run) if one == slot else one for one in self._slots[agent]
+        ]
+
+    def _keep(self, agent: str, slots: list[Slot]) -> None:
+        if slots:
+            self._slots[agent] = slots
+        else:
+            self._slots.pop(agent, None)

@@ -1,0 +1,94 @@
+"""Gathers what `decide` has to know from the home, at one moment; it decides nothing."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from fleet.config.model import Agent
+from fleet.runner.state import AgentState, Slot, State
+from fleet.status import low_disk
+from fleet.wiring import Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Memo:
+    """What only the running process knows of an agent with open slots.
+
+    Attributes:
+        passed_over: how often in a row a later slot was started before its own.
+        gate: what its gate said of the slot that may start; None while it was not asked.
+    """
+
+    passed_over: int = 0
+    gate: str | None = None
+
+
+NO_MEMO = Memo()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The slots to decide about, and what the asking process knows.
+
+    Attributes:
+        slots: open slots by agent, those that a run took left out.
+        running: the id of each agent's live run.
+        memos: by agent, where there is something to know.
+        stopping: nothing starts any more.
+    """
+
+    slots: Mapping[str, Sequence[Slot]]
+    running: Mapping[str, str] = field(default_factory=dict)
+    memos: Mapping[str, Memo] = field(default_factory=dict)
+    stopping: bool = False
+
+
+def gather(fleet: Fleet, asked: Asked, now: datetime) -> State:
+    """The state of the home for the agents in `asked`."""
+    config = fleet.config
+    return State(
+        agents={name: _agent(fleet, name, asked, now) for name in asked.slots},
+        free=max(0, config.concurrency - len(asked.running)),
+        running=frozenset(asked.running),
+        stopping=asked.stopping,
+        paused="fleet.yaml says paused: true" if config.paused else "",
+        low_disk=low_disk(config),
+    )
+
+
+def _agent(fleet: Fleet, name: str, asked: Asked, now: datetime) -> AgentState:
+    control = fleet.controls.of(name)
+    memo = asked.memos.get(name, NO_MEMO)
+    agent = fleet.config.agents.get(name)
+    return AgentState(
+        slots=tuple(asked.slots[name]),
+        running=asked.running.get(name, ""),
+        runs_today=_runs_today(fleet, agent, now) if agent else 0,
+        paused=control.paused,
+        halted=control.halted,
+        passed_over=memo.passed_over,
+        gate=memo.gate,
+    )
+
+
+def _runs_today(fleet: Fleet, agent: Agent, now: datetime) -> int:
+    if agent.max_runs_per_day is None:
+        return 0
+    zone = ZoneInfo(fleet.config.timezone)
+    today = now.astimezone(zone).date()
+    newest = fleet.runs.list(agent.id, agent.max_runs_per_day)
+    return sum(
+        datetime.fromisoformat(run.started).astimezone(zone).date() == today for run in newest
+    )
+
+
+def moment(fleet: Fleet) -> datetime:
+    """The store's clock."""
+    return datetime.fromtimestamp(fleet.store.now().wall, UTC)
+
+
+def open_slots(slots: Mapping[str, Collection[Slot]]) -> dict[str, list[Slot]]:
+    """Those that no run has taken, of the agents that have any."""
+    free = {name: [slot for slot in some if not slot.run] for name, some in slots.items()}
+    return {name: some for name, some in free.items() if some}
