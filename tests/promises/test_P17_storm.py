@@ -63,9 +63,9 @@ def unsupervised(home: Scripted) -> dict[str, set[int]]:
     for run in home.runs()[:60]:
         said = alive_of(home, run.id)
         keeper = said.get("pid"), said.get("start"), said.get("boot")
-        if all(keeper) and not processes.is_alive(*keeper):  # type: ignore[arg-type]
-            if left := home.alive(run.id):
-                found[run.id] = left
+        is_dead = all(keeper) and not processes.is_alive(*keeper)  # type: ignore[arg-type]
+        if is_dead and (left := home.alive(run.id)):
+            found[run.id] = left
     return found
 
 
@@ -118,9 +118,8 @@ def check(home: Scripted, killed: set[str]) -> None:
     assert not [run.id for run in runs if run.outcome is None]
     assert not [run.id for run in runs if home.alive(run.id)]
     assert {run.outcome for run in runs} <= {"ok", "killed"}
-    assert {
-        run.id for run in runs if run.outcome == "killed" and not run.reason.startswith("the")
-    } <= killed
+    by_us = {run.id for run in runs if run.reason.startswith("its keeper was killed")}
+    assert by_us <= killed
     for run in runs:
         if run.agent.startswith(PAID) and run.outcome == "ok":
             assert run.cost_usd == 0.25
