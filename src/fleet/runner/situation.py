@@ -52,7 +52,7 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> State:
         free=max(0, config.concurrency - len(asked.running)),
         running=frozenset(asked.running),
         stopping=asked.stopping,
-        paused="fleet.yaml says paused: true" if config.paused else "",
+        paused="by fleet.yaml (paused: true)" if config.paused else "",
         low_disk=low_disk(config),
     )
 
