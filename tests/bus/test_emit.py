@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from fleet.alerts import recent
 from fleet.bus import Bus, event_json
 from fleet.errors import Held, Rejected, TryAgain, Unknown, Usage
 from fleet.records import HeldBy, NotHeldByOther
@@ -149,7 +148,7 @@ def test_a_chain_of_wakes_ends(rig: Rig) -> None:
     for _ in range(2):
         with pytest.raises(TryAgain, match="loop limit"):
             bus.emit(last, "pricing-change", PRICE)
-    assert [alert.body["kind"] for alert in recent(rig.store, 9)] == ["loop"]
+    assert [alert.body["kind"] for alert in rig.store.read("alerts", 0, 9).records] == ["loop"]
 
     bus.emit(OPERATOR, "pricing-change", PRICE)
     bus.emit(in_run("outreach", "r2"), "pricing-change", PRICE)

@@ -1,6 +1,5 @@
 """Replaced logs and events that no run survives."""
 
-from fleet.alerts import recent
 from fleet.cursors import ADDRESSED, BROADCAST, Cursors
 from fleet.records import Draft, Place
 from fleet.stores.ram import RamStore
@@ -31,7 +30,9 @@ def test_a_restored_log_rewinds_to_the_newest_place_that_matches(rig: Rig) -> No
     assert rig.bus.lane_check("outreach") == []
     assert rig.price(99).seq == 62
     assert rig.shown("outreach") == [41, 42, 43, 44, 45, 62]
-    assert {alert.body["kind"] for alert in recent(rig.store, 9)} == {"replaced-log"}
+    assert {alert.body["kind"] for alert in rig.store.read("alerts", 0, 9).records} == {
+        "replaced-log"
+    }
 
 
 def test_repairing_again_changes_nothing(rig: Rig) -> None:
@@ -45,7 +46,7 @@ def test_repairing_again_changes_nothing(rig: Rig) -> None:
 
     assert rig.bus.repair_lanes("outreach") == []
     assert (rig.store.head("events"), rig.places("outreach")) == (head, places)
-    assert len(recent(rig.store, 9)) == 2
+    assert len(rig.store.read("alerts", 0, 9).records) == 2
 
 
 def test_a_replaced_log_of_the_same_length_is_found(rig: Rig) -> None:
@@ -124,7 +125,9 @@ def test_a_dead_letter_is_written_once_and_passed(rig: Rig) -> None:
         "attempts": 5,
         "runs": ["r1", "r2"],
     }
-    assert [alert.body["kind"] for alert in recent(rig.store, 9)] == ["dead-letter"]
+    assert [alert.body["kind"] for alert in rig.store.read("alerts", 0, 9).records] == [
+        "dead-letter"
+    ]
     assert rig.shown("outreach") == [2, 3]
 
 

@@ -6,7 +6,6 @@ from itertools import count, cycle, islice
 import pytest
 
 from calls import Call, Done, call, many
-from fleet.alerts import recent
 from fleet.identity import issue_token
 from fleet.wiring import open_fleet
 from fleets import Scripted
@@ -52,7 +51,7 @@ def pingpong(home: Scripted, turns: int) -> Iterator[Call]:
 
 def alerts(home: Scripted) -> list[str]:
     """What the operator is told about loops."""
-    found = recent(home.fleet.store, 50)
+    found = home.fleet.store.read("alerts", 0, 50).records
     return [str(one.body["subject"]) for one in found if one.body["kind"] == "loop"]
 
 

@@ -42,7 +42,7 @@ def test_what_is_elsewhere_or_not_yet_is_said(home: Path, words: list[str], said
 def test_a_run_is_told_of_no_operators_command(home: Path, fleet: Fleet, run_env) -> None:
     """In a run neither a near word nor a word for later leads to the operators' half."""
     env = run_env("outreach")
-    words = ["alerts", "start", "lint", "memories", "hlt", "verfy", "statu", "log", "deadletters"]
+    words = ["start", "lint", "memories", "hlt", "verfy", "statu", "log", "deadletters"]
 
     for word, done in zip(words, many(home, [call(w) for w in words], env), strict=True):
         assert done.code == 2

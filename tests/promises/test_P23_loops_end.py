@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from fleet.alerts import recent
 from fleet.bus import Bus
 from fleet.cursors import Cursors
 from fleet.errors import TryAgain
@@ -52,7 +51,7 @@ class Fleet:
     @property
     def alerts(self) -> int:
         """How many alerts about loops there are."""
-        return sum(one.body["kind"] == "loop" for one in recent(self.store, 50))
+        return sum(one.body["kind"] == "loop" for one in self.store.read("alerts", 0, 50).records)
 
 
 @pytest.fixture

@@ -62,6 +62,7 @@ BY_NAME: dict[str, list[list[str]]] = {
     "renew": [["NAME"]],
     "release": [["NAME"]],
     "claims": [["NAME"], ["--history", "NAME"]],
+    "alerts": [["ack", "NAME"], ["ack", "NAME#1"]],
     "run": [["NAME"], ["NAME", "--dry-run"]],
     "pause": [["NAME"]],
     "resume": [["NAME"]],

@@ -70,6 +70,7 @@ READS: list[list[str]] = [
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
     ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],
     ["memory", "show", "--agent", "writer"], ["agents"], ["agents", "--can", "x"],
+    ["alerts"], ["alerts", "--all"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",

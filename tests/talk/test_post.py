@@ -4,7 +4,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from fleet.alerts import recent
 from fleet.bus import Bus
 from fleet.cursors import Cursors
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unknown, Usage
@@ -183,7 +182,7 @@ def test_a_retry_at_the_limit_is_answered(store: RamStore, cache: RamCache) -> N
     talk.post(OUTREACH, "strategy", "b", reply_to=answer.ref, key="b")
 
     assert talk.post(OUTREACH, "strategy", "b", reply_to=answer.ref, key="b").seq == 2
-    assert recent(store, 9) == []
+    assert not store.read("alerts", 0, 9).records
 
 
 def _answer(talk: Talk, ref: str, turns: int, begin: int = 0) -> str:
@@ -203,7 +202,7 @@ def test_two_agents_cannot_thank_each_other_for_ever(talk: Talk, store: RamStore
     for ref in (last, first):
         with pytest.raises(TryAgain, match="loop limit"):
             _answer(talk, ref, 1, begin=6)
-    assert [alert.body["subject"] for alert in recent(store, 9)] == [first]
+    assert [alert.body["subject"] for alert in store.read("alerts", 0, 9).records] == [first]
 
     talk.post(in_run("reply-handler"), "strategy", "something else")
     other = talk.post(OUTREACH, "strategy", "another thread").ref

@@ -31,7 +31,7 @@ SHAPES = {
     "runs": Shape(("agent",), ("text", "next", "outcome", "reason")),
     "fires": Shape(("agent",), ("result", "detail")),
     "claims-log": Shape(("holder",), ("claim", "note")),
-    "alerts": Shape(("subject",), ("what", "done", "fix")),
+    "alerts": Shape(("by", "subject"), ("what", "done", "fix", "ref")),
     "deadletters": Shape(("agent",), ("event",)),
     "metrics": Shape(("from_agent",), ("subject", "name", "value")),
     "memory-log": Shape(("from_agent",), ("text", "finding", "source", "target", "reason")),

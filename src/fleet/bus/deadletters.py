@@ -27,7 +27,8 @@ def put(store: Store, agent: str, record: Record, attempts: int, runs: Sequence[
         subject=agent,
         what=f"{attempts} runs of {agent} failed on {record.ref}",
         done=f"it was set aside as {dead.ref}, and the agent goes on without it",
-        fix=f"fleet events --after {record.seq - 1} --limit 1 shows it",
+        fix=f"fleet events --after {record.seq - 1} --limit 1 shows it, fleet runs {agent} what "
+        "failed; emit it again when that is mended",
         key=f"dead-letter/{agent}/{record.id}",
     )
     return dead

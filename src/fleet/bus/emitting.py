@@ -125,7 +125,7 @@ class Emitter:
             subject=chain,
             what=f"agents wake each other: {hops} events in a chain, the last before {chain}",
             done="the next event of the chain was refused",
-            fix="fleet check names agents that wake each other",
+            fix="fleet check names agents that wake each other: narrow what wakes one of them",
             key=f"loop/{chain}",
         )
 

@@ -85,7 +85,8 @@ def _alert(store: Store, broken: BrokenLane, kind: str, done: str) -> None:
         subject=broken.agent,
         what=finding.what,
         done=done,
-        fix="fleet verify",
+        fix="fleet verify tells what can be read; if nobody restored or trimmed it, look into a "
+        "backup",
         key=f"{kind}/{broken.agent}/{broken.lane}/{broken.place.seq}/{broken.place.crc}",
     )
 

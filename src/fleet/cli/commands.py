@@ -59,6 +59,7 @@ COMMANDS = {
     "up": Entry("runner", RUNNER, "Run the agents on their schedules, in the foreground"),
     "stop": Entry("runner", RUNNER, "Stop the runner and what runs"),
     "status": Entry("runner", RUNNER, "Agents, runs, claims, lag and alerts"),
+    "alerts": Entry("alerts", RUNNER, "What needs a person; ack REF when it is seen to"),
     "next": Entry("runner", RUNNER, "Slots that come due"),
     "run": Entry("runner", RUNNER, "Run one agent now"),
     "pause": Entry("runner", RUNNER, "Nothing starts by schedule or wake"),
@@ -101,7 +102,7 @@ LATER = {
     "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
-            "alerts", "capability", "dash", "deadletters", "forecast", "graph",
+            "capability", "dash", "deadletters", "forecast", "graph",
             "hooks", "import", "install-service", "map", "mcp", "mesh", "recap",
         ),
         "",
@@ -134,10 +135,10 @@ INSTEAD = {
 
 TOLERANT = frozenset(
     {
-        "agent", "agents", "backup", "channel", "channels", "claims", "context", "diff", "doctor",
-        "events", "explain", "find", "halt", "inbox", "logs", "memory show", "metric show", "next",
-        "pause", "read", "replay", "resume", "runs", "schema", "seen", "shadow list", "show",
-        "status", "stop", "timeline", "verify", "whoami",
+        "agent", "agents", "alerts", "backup", "channel", "channels", "claims", "context", "diff",
+        "doctor", "events", "explain", "find", "halt", "inbox", "logs", "memory show",
+        "metric show", "next", "pause", "read", "replay", "resume", "runs", "schema", "seen",
+        "shadow list", "show", "status", "stop", "timeline", "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

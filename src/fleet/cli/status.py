@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 Json = Mapping[str, object]
+ALERTS = 20  # newest open ones that are shown
 
 
 def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
@@ -31,8 +32,18 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
     for log, count in cast("Mapping[str, int]", state["damaged"]).items():
         yield f"damaged: {count} of the lines of {log} cannot be read: fleet verify names them"
-    for alert in _list(state["alerts"]):
-        yield f"alert: {alert.get('ref', '')} {alert.get('what')}: {alert.get('fix', '')}"
+    yield from _alerts(_list(state["alerts"]))
+
+
+def _alerts(told: list[Json]) -> Iterator[str]:
+    """The newest ones, each with what to do; what is left out is counted."""
+    if len(told) > ALERTS:
+        yield f"alerts: {len(told) - ALERTS} older ones are open: fleet alerts lists them"
+    for alert in told[-ALERTS:]:
+        often = f" ({alert['count']} times)" if alert["count"] != 1 else ""
+        yield f"alert: {alert['ref']} {alert['what']}{often}: {alert['fix']}"
+    if told:
+        yield f"seen to it? fleet alerts ack {told[-1]['ref']}, or ack all"
 
 
 def _row(agent: Json, zone: "tzinfo") -> Sequence[object]:

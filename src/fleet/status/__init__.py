@@ -43,14 +43,14 @@ __all__ = [
 ]
 
 STREAMS = 1000  # logs that are looked at
-ALERTS = 20  # newest alerts that are shown
 
 
 def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
 
-    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, or
-    lines that cannot be read) or "down" (no runner is alive). An agent's `state` is "running",
+    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed,
+    lines that cannot be read, or an open alert that needs a person) or "down" (no runner is
+    alive). `alerts` are the open ones. An agent's `state` is "running",
     "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
     is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
     detail}. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
@@ -59,15 +59,13 @@ def status(sources: Sources) -> Body:
     open_runs = {run.agent: run for run in sources.runs.open()}
     agents = list(each(sources, open_runs))
     leader = runner(sources.store, sources.config.state)
+    told = alerts.open_ones(sources.store, sources.cache)
     lines = dict(_damaged(sources.store, sources.cache))
     return {
-        "health": in_all(sources, leader, agents, lines),
+        "health": in_all(sources, leader, agents, lines, told),
         "agents": agents,
         "running": [run.as_json() for run in open_runs.values()],
-        "alerts": [
-            {"ref": record.ref, "at": record.at, **record.body}
-            for record in alerts.recent(sources.store, ALERTS)
-        ],
+        "alerts": [alert.as_json() for alert in told],
         "runner": leader,
         "copy_of": _copy_of(sources),
         "warning": sources.warning,

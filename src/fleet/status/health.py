@@ -1,10 +1,12 @@
 """How the fleet is, in one word, and the facts behind it: the runner, the disk, how runs ended."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet import processes
+from fleet.alerts import Alert, open_ones
 from fleet.config.model import HomeConfig
 from fleet.ports import Store
 from fleet.records import Body
@@ -37,11 +39,12 @@ def health(sources: Sources) -> str:
         for agent in sources.config.agents
         if (last := sources.runs.last_ended(agent)) is not None
     )
-    return _word(sources, failing=failing)
+    return _word(sources, open_ones(sources.store, sources.cache), bad=failing)
 
 
-def _word(sources: Sources, *, failing: bool) -> str:
-    return DEGRADED if failing or sources.warning or low_disk(sources.config) else OK
+def _word(sources: Sources, told: Iterable[Alert], *, bad: bool) -> str:
+    waits = any(alert.needs_a_person for alert in told)
+    return DEGRADED if bad or waits or sources.warning or low_disk(sources.config) else OK
 
 
 def failed(run: "Run") -> bool:
@@ -56,9 +59,15 @@ def low_disk(config: HomeConfig) -> str:
     return "" if free >= least else f"{free >> 20} MiB are free, limits.min_free is {least >> 20}"
 
 
-def in_all(sources: Sources, leader: Body, agents: list[Body], lines: dict[str, int]) -> str:
+def in_all(
+    sources: Sources,
+    leader: Body,
+    agents: list[Body],
+    lines: dict[str, int],
+    told: Iterable[Alert],
+) -> str:
     """The word of `status`: what it gathered, `lines` being the damaged ones by log, decides."""
     if not leader["alive"]:
         return DOWN
     failing = any(agent["failing"] for agent in agents)
-    return DEGRADED if lines else _word(sources, failing=failing)
+    return _word(sources, told, bad=failing or bool(lines))

@@ -105,7 +105,7 @@ class Brakes:
             subject=thread,
             what=f"agents answered each other {turns} times in {where} with nothing new",
             done="further answers there wait for a person or an event from outside",
-            fix=shown,
+            fix=f"{shown} shows it; a post of yours there lets them go on",
             key=f"loop/{thread}/{counts.newest_turn(thread)}",
         )
         raise TryAgain(
