@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from claude.cli import NEWER, OLDER, NoCliError, find_cli
-from claude.messages_stub import MessagesStub, Play, Turn
-from claude.one_run import OneRun
+from fleet.runner.probes.messages_stub import MessagesStub, Play, Turn
+from fleet.runner.probes.trial import Trial
 
 FAKE_FLEET = """#!/bin/sh
 # Writes down what it is called with, then acts as its first word says.
@@ -65,12 +65,12 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def launch(cli: Path, home: Path, fleet_bin: Path) -> Iterator[Callable[..., OneRun]]:
-    """`launch(stub, timeout=20, …)` starts a run; keywords go to `OneRun` and the agent."""
-    started: list[OneRun] = []
+def launch(cli: Path, home: Path, fleet_bin: Path) -> Iterator[Callable[..., Trial]]:
+    """`launch(stub, timeout=20, …)` starts a run; keywords go to `Trial` and the agent."""
+    started: list[Trial] = []
 
-    def start(stub: MessagesStub, **said: Any) -> OneRun:
-        started.append(OneRun(cli, stub, home, fleet_bin=fleet_bin, **said))
+    def start(stub: MessagesStub, **said: Any) -> Trial:
+        started.append(Trial(cli, stub, home, fleet_bin=fleet_bin, **said))
         return started[-1]
 
     yield start

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from claude.messages_stub import Asked, MessagesStub, Play, Turn
+from fleet.runner.probes.messages_stub import Asked, MessagesStub, Play, Turn
 from fleets import Scripted
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from claude.messages_stub import MessagesStub, Turn, say
 from claude.real_fleet import RealFleet
 from fleet.context import how_to
+from fleet.runner.probes.messages_stub import MessagesStub, Turn, say
 from fleet.runs import Run
 
 pytestmark = pytest.mark.claude

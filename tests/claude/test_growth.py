@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from claude.messages_stub import Asked, MessagesStub, Play, Turn, bash, say
 from claude.real_fleet import RealFleet
 from fleet import homes
 from fleet.config.model import Agent
 from fleet.records import Record
+from fleet.runner.probes.messages_stub import Asked, MessagesStub, Play, Turn, bash, say
 from fleet.runs import Run
 from fleets import running, until
 

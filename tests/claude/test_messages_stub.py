@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from claude.messages_stub import MessagesStub, Play, bash, fail, say
+from fleet.runner.probes.messages_stub import MessagesStub, Play, bash, fail, say
 
 Start = Callable[..., MessagesStub]
 

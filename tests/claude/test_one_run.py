@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from claude.messages_stub import MessagesStub, bash, call, say
-from claude.one_run import FIRST_LINE, OneRun, until
+from fleet.runner.probes.messages_stub import MessagesStub, bash, call, say
+from fleet.runner.probes.trial import FIRST_LINE, Trial
+from fleets import until
 
 pytestmark = pytest.mark.claude
 
 Start = Callable[..., MessagesStub]
-Launch = Callable[..., OneRun]
+Launch = Callable[..., Trial]
 
 
 def test_a_run_that_works_is_ok(stub: Start, launch: Launch) -> None:

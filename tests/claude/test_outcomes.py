@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from claude.messages_stub import MessagesStub, Turn, bash, fail, say
 from claude.real_fleet import RealFleet, play
 from fleet.cursors import ADDRESSED
+from fleet.runner.probes.messages_stub import MessagesStub, Turn, bash, fail, say
 from fleet.runs import Run
 
 pytestmark = pytest.mark.claude

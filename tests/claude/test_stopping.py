@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from claude.messages_stub import MessagesStub, bash, say
 from claude.real_fleet import RealFleet
+from fleet.runner.probes.messages_stub import MessagesStub, bash, say
 from fleet.runs import Run
 from fleets import running, until
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from claude.messages_stub import MessagesStub, bash, say
 from claude.real_fleet import RealFleet, play
+from fleet.runner.probes.messages_stub import MessagesStub, bash, say
 from fleets import running, until
 
 pytestmark = pytest.mark.claude

@@ -1,8 +1,9 @@
 """A stand-in for the Messages API: plays scripted turns to the real CLI, and records what it asks.
 
-It listens on loopback only and is no model. A *play* is a list of turns for the sessions whose
-first request matches its pattern; each session walks its own copy, one turn for each request, so a
-request that the CLI repeats takes the next turn.
+It listens on loopback only and is no model; `fleet doctor --claude` and the tests put it in the
+model's place. A *play* is a list of turns for the sessions whose first request matches its pattern;
+each session walks its own copy, one turn for each request, so a request that the CLI repeats takes
+the next turn.
 
     with MessagesStub([Play([bash("fleet inbox"), say("Done.")])]) as stub:
         run_the_cli(env=stub.environ())
@@ -15,6 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -39,7 +41,7 @@ class Turn:
 
     text: str = ""
     tools: tuple[tuple[str, dict[str, Any]], ...] = ()
-    status: int = 200
+    status: int = HTTPStatus.OK
     kind: str = "api_error"
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
@@ -180,20 +182,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: what matters is recorded."""
 
     def do_HEAD(self) -> None:
-        self._send(200, {})
+        self._send(HTTPStatus.OK, {})
 
     def do_GET(self) -> None:
-        self._error(404, "not_found_error", "this is a stub")
+        self._error(HTTPStatus.NOT_FOUND, "not_found_error", "this is a stub")
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}")
         if self.path.partition("?")[0] != "/v1/messages":
-            return self._error(404, "not_found_error", "this is a stub")
+            return self._error(HTTPStatus.NOT_FOUND, "not_found_error", "this is a stub")
         if not body.get("tools") and "title" in text_of(body.get("system", "")):
             return self._answer(body, say("A title"))  # asked beside the session
         turn = self.stub.turn_for(self.headers.get("x-claude-code-session-id", ""), body)
         self.stub.pause(turn.delay)
-        if turn.status != 200:
+        if turn.status != HTTPStatus.OK:
             return self._error(turn.status, turn.kind, turn.text, turn.headers)
         return self._answer(body, turn)
 
@@ -203,7 +205,7 @@ class _Handler(BaseHTTPRequestHandler):
             if body.get("stream"):
                 self._stream(message, turn)
             else:
-                self._send(200, message, turn.headers)
+                self._send(HTTPStatus.OK, message, turn.headers)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the CLI was stopped in the middle
 
@@ -223,7 +225,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
     def _stream(self, message: dict[str, Any], turn: Turn) -> None:
-        self.send_response(200)
+        self.send_response(HTTPStatus.OK)
         for name, text in {"content-type": "text/event-stream", **turn.headers}.items():
             self.send_header(name, text)
         self.send_header("transfer-encoding", "chunked")
