@@ -14,6 +14,7 @@ import pytest
 from conftest import Fleet as Call
 from conftest import Write
 from fleet.errors import Finding
+from fleet.ops import claude_cli
 from fleet.ops import doctor as ops
 from fleet.ops.doctor import doctor, file_system
 from fleet.wiring import Fleet, open_fleet
@@ -140,7 +141,7 @@ def test_a_cli_that_does_not_answer_is_an_error(
     opened: Fleet, cli: Path, monkeypatch: pytest.MonkeyPatch, program: str | None, said: str
 ) -> None:
     """A CLI that is missing, fails or hangs is an error within the doctor's patience."""
-    monkeypatch.setattr(ops, "ANSWER", 0.3)
+    monkeypatch.setattr(claude_cli, "ANSWER", 0.3)
     cli.unlink()
     if program:
         cli.write_text(program)
@@ -166,6 +167,38 @@ def test_keys_that_others_may_read_are_an_error(
 
     assert [str(keys) == found.file for found in (*missing, *readable)] == [True, True]
     assert errors(fleet) == []
+
+
+def test_the_login_is_named_and_never_shown(
+    opened: Fleet, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which login the CLI will use: none, its own file, a variable, the env file, each first."""
+    user = tmp_path / "user"
+    (user / ".claude").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(user))
+    logins = [said_of_login(opened)]
+    (user / ".claude" / ".credentials.json").write_text("hidden")
+    logins.append(said_of_login(opened))
+    monkeypatch.setenv("CLAUDE_CODE_OAUTH_TOKEN", "hidden")
+    logins.append(said_of_login(opened))
+    text = (opened.root / "fleet.yaml").read_text()
+    write("fleet.yaml", text.replace("{path:", "{env_file: keys, path:"))
+    write("keys", "ANTHROPIC_API_KEY=hidden\n").chmod(0o600)
+    logins.append(said_of_login(open_fleet(opened.root, env={})))
+
+    assert logins == [
+        ("warning", "no login for the CLI was found here"),
+        ("note", f"the CLI's login is the one in {user}/.claude"),
+        ("note", "the CLI's login is CLAUDE_CODE_OAUTH_TOKEN of the environment"),
+        ("note", "the CLI's login is ANTHROPIC_API_KEY of fleet.yaml's claude.env_file"),
+    ]
+
+
+def said_of_login(fleet: Fleet) -> tuple[str, str]:
+    """The doctor's line about the login."""
+    found = doctor(fleet)
+    assert not any("hidden" in str(one) for one in found)
+    return next((one.severity, one.what) for one in found if " login " in f"{one.what} ")
 
 
 def test_damaged_files_are_named(opened: Fleet) -> None:

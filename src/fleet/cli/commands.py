@@ -113,7 +113,6 @@ LATER = {
 LATER_OPTIONS = {
     "emit": ("--in",),
     "up": ("--dash",),
-    "doctor": ("--claude",),
     "pause": ("--account",),
     "resume": ("--account",),
 }

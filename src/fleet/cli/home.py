@@ -65,14 +65,19 @@ def check_command(session: Session, *, as_json: bool) -> None:
         )
 
 
-@command("doctor", examples=["fleet doctor"])
+@command("doctor", examples=["fleet doctor", "fleet doctor --claude"])
+@click.option("--claude", "probes", is_flag=True, help="Probe the CLI, against a stub; seconds.")
 @AS_JSON
 @pass_session
-def doctor_command(session: Session, *, as_json: bool) -> None:
+def doctor_command(session: Session, *, probes: bool, as_json: bool) -> None:
     """Is this machine fit for a fleet: locks, disk, clock, zones, the CLI, the state's files."""
     from fleet.ops.doctor import doctor
 
     findings = doctor(session.fleet)
+    if probes:
+        from fleet.runner.probes import probe
+
+        findings = [*findings, *probe(session.fleet.config, session.env)]
     say_findings(findings, as_json=as_json, well="this machine is fit")
     if faults := _errors(findings):
         raise EndedBadly(counted(faults, "error"), "mend them, then ask the doctor again")

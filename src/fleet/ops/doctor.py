@@ -10,12 +10,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet.errors import Finding, LockTimeout
-from fleet.ops import leftovers
+from fleet.config.env_file import CREDENTIALS, env_file_of, read_env_file
+from fleet.errors import BadHome, Finding, LockTimeout
+from fleet.ops import claude_cli, leftovers
 from fleet.ops.programs import missing
 from fleet.places import HOME_FILE
 from fleet.ports import last_record
@@ -29,7 +31,6 @@ NETWORK = {
     "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs", "virtiofs",
 }  # fmt: skip
 PATIENCE = 10.0  # seconds for another process to answer about a lock
-ANSWER = 10.0  # seconds for the CLI to say its version
 OTHERS, WRITE = 0o077, 0o022  # bits of a mode: of group and others, and their right to write
 STEP = 60.0  # seconds that a clock may be behind the newest record
 EARLIEST = datetime(2026, 1, 1).astimezone().timestamp()  # no clock shows less since fleet exists
@@ -159,48 +160,51 @@ def _claude(fleet: "Fleet") -> Iterator[Finding]:
         what = f"there is no {name}, which {len(needed)} agents are launched with"
         yield Finding("error", "fleet.yaml", 0, what, "install the CLI, or name it in claude.path")
         return
-    yield from _version(found)
-
-
-def _version(program: str) -> Iterator[Finding]:
-    with tempfile.TemporaryDirectory() as folder:
-        # A folder of its own: asking for the version must not touch the operator's login.
-        env = {**os.environ, "CLAUDE_CONFIG_DIR": folder}
-        try:
-            asked = subprocess.run(
-                [program, "--version"],
-                env=env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=ANSWER,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired) as fault:
-            yield Finding("error", "", 0, f"{program} --version did not answer: {fault}")
-            return
-    said = asked.stdout.strip().splitlines()
-    if asked.returncode or not said:
-        yield Finding("error", "", 0, f"{program} --version failed with {asked.returncode}")
+    answer = claude_cli.ask(found, os.environ)
+    if answer.fault:
+        yield Finding("error", "", 0, answer.fault, "install the CLI anew, or name another one")
     else:
-        yield Finding("note", "", 0, f"CLI {said[0][:80]} at {program}")
+        yield Finding("note", "", 0, f"CLI {answer.version} at {found}")
+    known = claude_cli.known(fleet.store)
+    if known and known.is_new:
+        what = f"CLI {known.version or 'of no version'} has to show that it works: agents worked"
+        fix = "its first run shows it; fleet doctor --claude probes it"
+        yield Finding("warning", "", 0, f"{what} with {known.accepted}", fix)
+    yield from _login(fleet)
+
+
+def _login(fleet: "Fleet") -> Iterator[Finding]:
+    """Whether the CLI finds a login, and where; never the login itself."""
+    where = "fleet.yaml's claude.env_file"
+    path, said = env_file_of(fleet.config), {}
+    with suppress(BadHome):  # said by `_env_file`
+        said = read_env_file(path) if path else {}
+    found = next((name for name in CREDENTIALS if said.get(name)), "")
+    if not found:
+        where = "the environment"
+        found = next((name for name in CREDENTIALS if os.environ.get(name)), "")
+    if found:
+        yield Finding("note", "", 0, f"the CLI's login is {found} of {where}")
+        return
+    folder = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    if (folder / ".credentials.json").is_file():
+        yield Finding("note", "", 0, f"the CLI's login is the one in {folder}")
+    elif sys.platform == "darwin":
+        yield Finding("note", "", 0, "the CLI's login, if there is one, is in the keychain")
+    else:
+        fix = "claude setup-token makes one; keep it in claude.env_file"
+        yield Finding("warning", "", 0, "no login for the CLI was found here", fix)
 
 
 def _env_file(fleet: "Fleet") -> Iterator[Finding]:
-    name = fleet.config.claude.env_file
-    if name is None:
+    """What `claude: env_file` names must be a file that only its owner may read."""
+    path = env_file_of(fleet.config)
+    if path is None:
         return
-    path = Path(name).expanduser()
     try:
-        found = path.stat()
-    except OSError as fault:
-        yield Finding("error", str(path), 0, f"claude.env_file: {fault.strerror}", "make it, 0600")
-        return
-    if found.st_mode & 0o077:
-        yield Finding("error", str(path), 0, "others may read the keys in it", f"chmod 600 {path}")
-    if found.st_uid != os.getuid():
-        yield Finding("error", str(path), 0, "it belongs to another user", f"chown it: {path}")
+        read_env_file(path)
+    except BadHome as fault:
+        yield Finding("error", str(path), 0, f"claude.env_file: {fault.what}", fault.fix)
 
 
 def _modes(state: Path) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import fleet
+from fleet.config.env_file import CREDENTIALS, env_file_of, read_env_file
 from fleet.config.model import Agent, HomeConfig
 from fleet.places import Places
 from fleet.runner.launchers import environment
@@ -47,7 +48,7 @@ def plan(
     """
     env = _logged_in(environment.allowed(environ) | SWITCHES, config, environ)
     env |= environment.asked(environ, agent)
-    has_key = any(env.get(name) for name in environment.CREDENTIALS)
+    has_key = any(env.get(name) for name in CREDENTIALS)
     if has_key:  # a key works anywhere, and parallel runs would share one configuration file
         env.setdefault("CLAUDE_CONFIG_DIR", str(Places(config.root).claude_folder(agent.id)))
     elif environ.get("CLAUDE_CONFIG_DIR"):  # the user's own login, where the user keeps it
@@ -69,6 +70,15 @@ def plan(
         format="claude",
         transcript=claude_home / "projects",
     )
+
+
+def program(config: HomeConfig, environ: Mapping[str, str]) -> str:
+    """The CLI that runs of agents without a PATH of their own are started with.
+
+    A path; where no such program is found the name as fleet.yaml has it.
+    """
+    env = environment.allowed(environ)
+    return _program(config.claude.path, environment.search_path(env), Path(env.get("HOME", "/")))
 
 
 def settings(state: Path) -> dict[str, object]:
@@ -119,13 +129,12 @@ def _logged_in(
     A file that has a login has the only one: another in the runner's environment could win.
     """
     said: dict[str, str] = {}
-    if config.claude.env_file is not None:
-        path = config.root / Path(config.claude.env_file).expanduser()
-        said = environment.read_env_file(path)
-    if any(said.get(name) for name in environment.CREDENTIALS):
-        env = {name: value for name, value in env.items() if name not in environment.CREDENTIALS}
+    if path := env_file_of(config):
+        said = read_env_file(path)
+    if any(said.get(name) for name in CREDENTIALS):
+        env = {name: value for name, value in env.items() if name not in CREDENTIALS}
     else:
-        env |= {name: environ[name] for name in environment.CREDENTIALS if environ.get(name)}
+        env |= {name: environ[name] for name in CREDENTIALS if environ.get(name)}
     return env | said
 
 

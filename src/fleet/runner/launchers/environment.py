@@ -2,19 +2,18 @@
 
 import os
 import pwd
-import stat
 import sys
 import sysconfig
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from fleet.config.env_file import env_file_of, read_env_file
 from fleet.config.model import Agent, HomeConfig
 from fleet.errors import BadHome
 from fleet.masking import secret_values
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-CREDENTIALS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _PASS = frozenset(
     {
         *("HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
@@ -52,9 +51,9 @@ def asked(environ: Mapping[str, str], agent: Agent) -> dict[str, str]:
 def secrets(environ: Mapping[str, str], config: HomeConfig) -> tuple[str, ...]:
     """What runs of this home are given that must not be written, as `masking.mask` takes it."""
     said = dict(environ)
-    if config.claude.env_file is not None:
+    if path := env_file_of(config):
         with suppress(BadHome):  # the file is gone, and so is the knowledge of what was in it
-            said |= read_env_file(config.root / Path(config.claude.env_file).expanduser())
+            said |= read_env_file(path)
     given = (said, *(agent.env_set for agent in config.agents.values()))
     found = {value for names in given for value in secret_values(names)}
     return tuple(sorted(found, key=len, reverse=True))
@@ -69,14 +68,9 @@ def own(
     token: str,
     fleet_bin: Path | None,
 ) -> dict[str, str]:
-    """What is fleet's own and comes last: who the run is, and a PATH on which `fleet` is first.
-
-    Folders of `env`'s PATH that are not absolute are left out: a run could put programs there.
-    """
-    folders = (env.get("PATH") or SYSTEM_PATH).split(":")
-    absolute = [folder for folder in folders if folder.startswith("/")]
+    """What is fleet's own and comes last: who the run is, and a PATH on which `fleet` is first."""
     return {
-        "PATH": ":".join([str(fleet_bin or folder_of_fleet()), *absolute]),
+        "PATH": search_path(env, fleet_bin),
         "FLEET_HOME": str(config.root),
         "FLEET_AGENT": agent.id,
         "FLEET_RUN_ID": run,
@@ -84,45 +78,18 @@ def own(
     }
 
 
+def search_path(env: Mapping[str, str], fleet_bin: Path | None = None) -> str:
+    """The PATH of a run: the folder of `fleet`, then those of `env`.
+
+    Folders that are not absolute are left out: a run could put programs there.
+    """
+    folders = (env.get("PATH") or SYSTEM_PATH).split(":")
+    absolute = [folder for folder in folders if folder.startswith("/")]
+    return ":".join([str(fleet_bin or folder_of_fleet()), *absolute])
+
+
 def folder_of_fleet() -> Path:
     """Where this installation's `fleet` command is: beside its Python, or among the user's own."""
     beside = Path(sys.executable).parent
     user = Path(sysconfig.get_path("scripts", f"{os.name}_user"))
     return user if (user / "fleet").exists() and not (beside / "fleet").exists() else beside
-
-
-def read_env_file(path: Path) -> dict[str, str]:
-    """The names and values of `fleet.yaml`'s `claude: env_file`.
-
-    Lines are NAME=VALUE; empty ones and those that begin with `#` say nothing, quotes round a
-    value are taken off, and nothing is expanded.
-
-    Raises:
-        BadHome: it cannot be read, belongs to another user, others may read it, or a line is none.
-    """
-    try:
-        with path.open(encoding="utf-8") as file:
-            facts = os.fstat(file.fileno())
-            if facts.st_uid != os.getuid():
-                raise BadHome(f"{path} belongs to another user", "use an env_file of your own")
-            if stat.S_IMODE(facts.st_mode) & 0o077:
-                raise BadHome(f"others may read {path}", f"chmod 600 {path}")
-            lines = file.read().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise BadHome(f"cannot read {path}: {why}", "see env_file in fleet.yaml") from None
-    return dict(
-        _pair(path, number, line.strip())
-        for number, line in enumerate(lines, 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    )
-
-
-def _pair(path: Path, number: int, line: str) -> tuple[str, str]:
-    name, equals, value = line.removeprefix("export ").partition("=")
-    # Never the line itself in a message: it may be a key without its name.
-    if not equals or not name.isidentifier() or not name.isascii() or "\0" in value:
-        raise BadHome(f"{path}:{number}: this is no NAME=VALUE", "one of these a line")
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        value = value[1:-1]
-    return name, value

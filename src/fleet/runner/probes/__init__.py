@@ -9,12 +9,14 @@ import shlex
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from fleet.config.model import HomeConfig
 from fleet.errors import Finding
+from fleet.runner.launchers import claude
 from fleet.runner.probes.messages_stub import Asked, MessagesStub, Play, Turn, bash, say
 from fleet.runner.probes.trial import Trial
 from fleet.text import clip, escape
@@ -54,19 +56,25 @@ class Seen(NamedTuple):
         return "\n".join(asked.everything() for asked in self.of(self.whole))
 
 
-def probe(program: Path, path: str) -> list[Finding]:
+def probe(config: HomeConfig, environ: Mapping[str, str]) -> list[Finding]:
     """One note for each claim that holds, one error for each that does not; within a minute.
 
     Args:
-        program: the CLI.
-        path: the PATH that its runs get.
+        config: the home's, for the CLI that it names.
+        environ: the environment in which agents are launched, for its PATH.
     """
+    program = claude.program(config, environ)
+    if not Path(program).is_file():
+        what = f"there is no {program} to probe"
+        fix = "install the CLI, or name it in fleet.yaml's claude: path"
+        return [Finding("error", "fleet.yaml", 0, what, fix)]
     began = time.monotonic()
     with ExitStack() as left:
         made = tempfile.TemporaryDirectory(prefix="fleet-probes-", ignore_cleanup_errors=True)
-        seen = _look(program, path, Path(left.enter_context(made)).resolve(), left)
+        folder = Path(left.enter_context(made)).resolve()
+        seen = _look(Path(program), environ.get("PATH", ""), folder, left)
         found = [*_findings(seen)]
-    took = f"probes of {program} took {time.monotonic() - began:.1f} s"
+    took = f"the probes of {program} took {time.monotonic() - began:.1f} s"
     return [*found, Finding("note", "", 0, took)]
 
 
