@@ -26,8 +26,9 @@ def upcoming(fleet: Fleet, now: datetime, start: datetime, days: float) -> Itera
     zone = ZoneInfo(fleet.config.timezone)
     end = start + timedelta(days=days)
     enabled = [agent for agent in fleet.config.agents.values() if agent.enabled]
-    stands = gather(fleet, Asked({agent.id: () for agent in enabled}), now)
+    stands, _ = gather(fleet, Asked({agent.id: () for agent in enabled}), now)
     today = now.astimezone(zone).date()
+    enabled = [agent for agent in enabled if agent.id in stands.agents]
     for due, name, nominal in merge(*(_slots_until(agent, zone, start, end) for agent in enabled)):
         slot = Slot(slot_name(nominal), due, due)
         state = _at(stands, name, slot, is_today=due.astimezone(zone).date() == today)

@@ -7,12 +7,13 @@ simulator, under a clock and with a launcher of its own.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Protocol
+from functools import partial
+from typing import Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent
-from fleet.errors import Held, NotStarted, Unknown
+from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.records import new_id
 from fleet.runner import launch, settle
 from fleet.runner.decide import decide, summed
@@ -22,6 +23,8 @@ from fleet.runner.state import START, WAIT, Decision, Slot
 from fleet.status import LOW_DISK_FIX, next_due
 from fleet.wiring import Fleet
 
+T = TypeVar("T")
+LASTS = timedelta(minutes=1)  # one agent's trouble of so long needs a person
 STEP_BACK = timedelta(minutes=1)  # a clock that goes back so far was set, and due times are stale
 
 
@@ -50,6 +53,8 @@ class Engine:
         self._deferred: set[tuple[str, str, int, str]] = set()
         self.due: dict[str, datetime | None] = {}
         self.stopping = False
+        self._faults: dict[str, str] = {}  # what was refused in this look, by agent
+        self._troubled: dict[str, tuple[datetime, str]] = {}  # since when, and what
         self._newest: datetime | None = None
         self.use(fleet)
 
@@ -61,8 +66,10 @@ class Engine:
     def look(self, now: datetime) -> None:
         """Notice what came due, decide, launch what may start, record why the rest did not.
 
+        What the store or the disk refuses for one agent holds nobody else; the next look goes on.
+
         Raises:
-            TryAgain: the store refused something; nothing was lost, the next look goes on.
+            TryAgain: what all of them need was refused; nothing was lost.
         """
         if self._newest is None:
             self.begin(now)
@@ -71,16 +78,45 @@ class Engine:
             self.begin(now)
         self._newest = now
         for agent in self._fleet.config.agents.values():
-            due = self.due.get(agent.id)
-            if due is not None and due <= now:
-                self._notice(agent, now)
+            if self._may_be_due(agent, now):
+                self._alone(agent.id, partial(self._notice, agent, now))
         self._enact(self._decisions(now), now)
+        self._tell_faults(now)
 
     def refresh(self, *names: str) -> None:
         """Read again the slots of `names` (of everybody): a run that ended may have a retry."""
         slots = Slots(self._fleet.store)
         for name in names or {*self._slots, *self._fleet.config.agents}:
-            self._keep(name, slots.open(name))
+            self._alone(name, partial(self._reread, slots, name))
+
+    # One agent's trouble ----------------------------------------------------------------------
+
+    def _alone(self, name: str, step: Callable[[], T]) -> T | None:
+        """Take a step that is about one agent; None when it was refused, which is told."""
+        try:
+            return step()
+        except TryAgain as fault:
+            self._faults.setdefault(name, str(fault))
+            return None
+
+    def _tell_faults(self, now: datetime) -> None:
+        """Say each new one; one that lasts needs a person."""
+        since = {name: self._troubled.get(name, (now, "")) for name in self._faults}
+        for name, fault in self._faults.items():
+            if fault != since[name][1]:
+                self._echo(f"{name} is held back: {fault}")
+            if now - since[name][0] > LASTS:
+                raise_alert(
+                    self._fleet.store,
+                    kind="held-back",
+                    subject=name,
+                    what=f"{name} cannot be looked after: {fault}",
+                    done="its slots wait, the others go on",
+                    fix="fleet doctor and fleet verify say what is wrong",
+                    key=f"held-back/{name}/{since[name][0].isoformat()}",
+                )
+        self._troubled = {name: (since[name][0], self._faults[name]) for name in self._faults}
+        self._faults = {}
 
     def begin(self, now: datetime) -> None:
         """Read the open slots of everybody; the watermarks of new agents begin now."""
@@ -89,13 +125,22 @@ class Engine:
         self._slots.clear()
         slots = Slots(self._fleet.store)
         for name in slots.known():
-            if open_ := slots.open(name):
-                self._slots[name] = open_
+            self._alone(name, partial(self._reread, slots, name))
         for agent in self._fleet.config.agents.values():
-            if agent.enabled and agent.schedule:
-                self._notice(agent, now)
+            if self._may_be_due(agent, now):
+                self._alone(agent.id, partial(self._notice, agent, now))
 
     # Noticing ---------------------------------------------------------------------------------
+
+    def _may_be_due(self, agent: Agent, now: datetime) -> bool:
+        """Whether a slot came due, or nobody could say so far when one will."""
+        if not agent.enabled or not agent.schedule:
+            return False
+        due = self.due.get(agent.id, now)
+        return due is not None and due <= now
+
+    def _reread(self, slots: Slots, name: str) -> None:
+        self._keep(name, slots.open(name))
 
     def _notice(self, agent: Agent, now: datetime) -> None:
         zone = ZoneInfo(self._fleet.config.timezone)
@@ -104,17 +149,20 @@ class Engine:
 
     def _finish_taken(self) -> None:
         """Finish what a runner that died left half done: a taken slot whose run is on record."""
-        slots = Slots(self._fleet.store)
         running = set(self._launcher.running().values())
         for name, some in list(self._slots.items()):
             for slot in [one for one in some if one.run and one.run not in running]:
-                if self._on_record(slot.run):
-                    self._fleet.runs.sync(name)
-                    slots.started(name, slot, slot.run)
-                    self._drop(name, slot)
-                else:
-                    slots.give_back(name, slot)
-                    self._mark(name, slot, run="")
+                self._alone(name, partial(self._finish, name, slot))
+
+    def _finish(self, name: str, slot: Slot) -> None:
+        slots = Slots(self._fleet.store)
+        if self._on_record(slot.run):
+            self._fleet.runs.sync(name)
+            slots.started(name, slot, slot.run)
+            self._drop(name, slot)
+        else:
+            slots.give_back(name, slot)
+            self._mark(name, slot, run="")
 
     def _on_record(self, run: str) -> bool:
         try:
@@ -131,34 +179,38 @@ class Engine:
         )
         if not asked.slots:
             return []
-        return decide(self._fleet.config, gather(self._fleet, asked, now), now)
+        state, faults = gather(self._fleet, asked, now)
+        self._faults = {**faults, **self._faults}
+        return decide(self._fleet.config, state, now)
 
     def _enact(self, decisions: Iterable[Decision], now: datetime) -> None:
         refused: list[Decision] = []
         places = True
         for one in decisions:
             if one.result == START:
-                places = places and self._launch(one)
+                places = places and self._alone(one.agent, partial(self._launch, one)) is not False
             elif one.closes:
                 refused.append(one)
             elif one.defers:
-                self._defer(one)
+                self._alone(one.agent, partial(self._defer, one))
             elif one.result == WAIT and one.passed_over:
                 memo = self._memos.get(one.agent, NO_MEMO)
                 self._memos[one.agent] = replace(memo, passed_over=memo.passed_over + 1)
         self._settle(refused, now)
 
     def _settle(self, refused: list[Decision], now: datetime) -> None:
-        slots = Slots(self._fleet.store)
         for name in dict.fromkeys(one.agent for one in refused):
             some = [one for one in refused if one.agent == name]
-            slots.settle(name, some)
-            for one in some:
-                self._drop(name, one.slot)
-        for line in summed(refused):
-            self._echo(line)
+            self._alone(name, partial(self._refuse, name, some))
         if low := next((one.detail for one in refused if one.result == "low_disk"), ""):
             self._tell_low_disk(low, now)
+
+    def _refuse(self, name: str, some: list[Decision]) -> None:
+        Slots(self._fleet.store).settle(name, some)
+        for one in some:
+            self._drop(name, one.slot)
+        for line in summed(some):
+            self._echo(line)
 
     def _defer(self, one: Decision) -> None:
         mark = (one.agent, one.slot.name, one.slot.attempt, one.result)

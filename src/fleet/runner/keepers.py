@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from fleet.config.model import Agent
+from fleet.errors import TryAgain
 from fleet.runner import launch, settle
 from fleet.runner.live import Live, is_over, stop_keeper
 from fleet.runner.state import Decision
@@ -48,12 +49,23 @@ class Keepers:
         return adopted
 
     def reap(self, fleet: Fleet, took: Callable[[Run], None]) -> None:
-        """Settle every run that is over and hand it to `took`."""
+        """Settle every run that is over and hand it to `took`.
+
+        Raises:
+            TryAgain: the store refused one of them, the first; the others are settled.
+        """
+        refused: list[TryAgain] = []
         for agent, live in list(self._live.items()):
             if is_over(fleet, live):
-                run = settle.settle(fleet, live.agent, live.run)
+                try:
+                    run = settle.settle(fleet, live.agent, live.run)
+                except TryAgain as fault:
+                    refused.append(fault)
+                    continue
                 del self._live[agent]
                 took(run)
+        if refused:
+            raise refused[0]
 
     def stop_all(self, fleet: Fleet) -> None:
         """Tell every keeper, once, to stop its run."""

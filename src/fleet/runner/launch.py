@@ -235,7 +235,10 @@ def _may_start(fleet: Fleet, agent: str, slot: str) -> None:
     """
     now = moment(fleet)
     asked = Asked({agent: [Slot(slot, now, now)]})
-    (decision,) = decide(fleet.config, gather(fleet, asked, now), now)
+    state, faults = gather(fleet, asked, now)
+    if faults:
+        raise Unavailable(faults[agent])
+    (decision,) = decide(fleet.config, state, now)
     if decision.result != START:
         fix = FIXES[decision.result].format(agent=agent)
         raise NotStarted(f"{agent}: {decision.detail}", fix, reason=decision.result)
@@ -281,7 +284,8 @@ def _prepare(fleet: Fleet, agent: Agent, run: str, cause: str = "") -> tuple[Con
     )
     made = _plan(fleet, agent, run, context, token)
     folder = fleet.config.run_folder(run)
-    for place in (folder.parent, folder, agent.cwd, *made.folders):
+    _make_working_folder(agent)
+    for place in (folder.parent, folder, *made.folders):
         _make_private(place)
     own = {
         "manifest.json": context.manifest,
@@ -324,6 +328,20 @@ def _plan(fleet: Fleet, agent: Agent, run: str, context: Context, token: str) ->
         environ=fleet.env,
         token=token,
     )
+
+
+def _make_working_folder(agent: Agent) -> None:
+    """Make the agent's own folder.
+
+    Raises:
+        BadHome: its file names one that cannot be.
+        OSError: the disk is full or broken.
+    """
+    try:
+        _make_private(agent.cwd)
+    except (NotADirectoryError, PermissionError) as fault:
+        why = (fault.strerror or "").lower()
+        raise BadHome(f"cwd {agent.cwd} cannot be made: {why}", f"see {agent.file}") from fault
 
 
 def _make_private(folder: Path) -> None:

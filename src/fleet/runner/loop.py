@@ -86,13 +86,14 @@ class Runner:
         self._until = until
         self._keepers = Keepers()
         self._engine = Engine(fleet, self._keepers, echo)
-        self._chores = chores()
+        self._all_chores = chores()
         self._published: dict[str, datetime | None] = {}
         self._stopping = False
         self._draining = False
         self._bell, self._ring_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._clock = BackgroundScheduler(timezone=UTC)
-        self._said = self._warned = ""
+        self._saying: set[str] = set()
+        self._warned = ""
         self._next_reload = 0.0
         self._next_adopt = 0.0
 
@@ -154,21 +155,29 @@ class Runner:
     def _pass(self) -> None:
         if self._stopping and not self._draining:
             self._keepers.stop_all(self._fleet)
-        try:
-            self._reload()
-            self._adopt()
-            self._keepers.reap(self._fleet, self._ended)
-            now = moment(self._fleet)
-            self._engine.stopping = self._stopping
-            self._engine.look(now)
-            self._publish()
-            for chore in self._chores:
-                chore.look(self._fleet, now)
-        except TryAgain as fault:
-            # A full disk or a held lock: nothing was lost, the next pass tries again.
-            self._say(f"this pass could not finish: {fault}")
-        else:
-            self._said = ""
+        said, self._saying = self._saying, set()
+        for step in (self._reload, self._adopt, self._reap, self._look, self._chores):
+            try:
+                step()
+            except TryAgain as fault:
+                # A full disk or a held lock: nothing was lost, the next pass tries again.
+                line = f"this pass could not finish: {fault}"
+                self._saying.add(line)
+                if line not in said:  # a fault that lasts is said once, not at every pass
+                    self._echo(line)
+
+    def _reap(self) -> None:
+        self._keepers.reap(self._fleet, self._ended)
+
+    def _look(self) -> None:
+        self._engine.stopping = self._stopping
+        self._engine.look(moment(self._fleet))
+        self._publish()
+
+    def _chores(self) -> None:
+        now = moment(self._fleet)
+        for chore in self._all_chores:
+            chore.look(self._fleet, now)
 
     def _reload(self) -> None:
         if time.monotonic() < self._next_reload:
@@ -178,7 +187,7 @@ class Runner:
         before, after = self._fleet.config, fresh.config
         warned, self._warned = self._warned, fresh.looked_over()
         if self._warned and self._warned != warned:
-            self._say(f"the home has errors, the last good config goes on: {self._warned}")
+            self._echo(f"the home has errors, the last good config goes on: {self._warned}")
         if (after.version, after.warning) != (before.version, before.warning):
             self._fleet = fresh
             self._engine.use(fresh)
@@ -235,9 +244,3 @@ class Runner:
         config = self._fleet.config
         agents, places = counted(len(config.agents), "agent"), config.concurrency
         return f"up: {config.name}, {agents}, {places} at once, pid {os.getpid()}"
-
-    def _say(self, line: str) -> None:
-        """A fault that lasts is said once, not at every pass."""
-        if line != self._said:
-            self._echo(line)
-        self._said = line

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from fleet.config.model import Agent
+from fleet.errors import TryAgain
 from fleet.runner.state import AgentState, Slot, State
 from fleet.status import low_disk
 from fleet.wiring import Fleet
@@ -44,17 +45,32 @@ class Asked:
     stopping: bool = False
 
 
-def gather(fleet: Fleet, asked: Asked, now: datetime) -> State:
-    """The state of the home for the agents in `asked`."""
+def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, str]]:
+    """The state of the home for the agents in `asked`.
+
+    An agent whose own documents or records cannot be read is left out and named in the second
+    value, with what the store said.
+
+    Raises:
+        TryAgain: what all of them share cannot be read.
+    """
     config = fleet.config
-    return State(
-        agents={name: _agent(fleet, name, asked, now) for name in asked.slots},
+    agents: dict[str, AgentState] = {}
+    faults: dict[str, str] = {}
+    for name in asked.slots:
+        try:
+            agents[name] = _agent(fleet, name, asked, now)
+        except TryAgain as fault:
+            faults[name] = str(fault)
+    state = State(
+        agents=agents,
         free=max(0, config.concurrency - len(asked.running)),
         running=frozenset(asked.running),
         stopping=asked.stopping,
         paused="by fleet.yaml (paused: true)" if config.paused else "",
         low_disk=low_disk(config),
     )
+    return state, faults
 
 
 def _agent(fleet: Fleet, name: str, asked: Asked, now: datetime) -> AgentState:
