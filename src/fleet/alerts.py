@@ -51,6 +51,11 @@ class Alert(NamedTuple):
     open: bool = True
 
     @property
+    def seq(self) -> int:
+        """The newest one's number."""
+        return int(self.ref.rpartition("#")[2])
+
+    @property
     def needs_a_person(self) -> bool:
         """Whether the fleet is not well until somebody has seen to it."""
         return self.open and self.kind not in NOTICES
@@ -114,7 +119,13 @@ def older(store: Store, cache: Cache) -> int:
 
 
 def raised(
-    store: Store, cache: Cache, limit: int, *, since: float | None = None, upto: int | None = None
+    store: Store,
+    cache: Cache,
+    limit: int,
+    *,
+    after: int = 0,
+    since: float | None = None,
+    upto: int | None = None,
 ) -> list[Alert]:
     """The newest `limit` alerts one by one, oldest first, each with whether it still is open.
 
@@ -122,11 +133,12 @@ def raised(
         store: where the log is.
         cache: where its fold is.
         limit: how many.
+        after: a number; only those above it count.
         since: epoch seconds; older ones are left out.
         upto: the highest number that counts; None for all.
     """
     entries = _state(store, cache)["open"]
-    lower = place_before(store, STREAM, since).seq if since is not None else 0
+    lower = max(after, place_before(store, STREAM, since).seq if since is not None else 0)
     upper = store.head(STREAM) if upto is None else upto
     found = newest(store, STREAM, upper, limit, lambda one: one.seq > lower and _is_alert(one))
     return [_one(record, entries.get(_name(record))) for record in found]

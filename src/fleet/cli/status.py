@@ -32,6 +32,8 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
     for log, count in cast("Mapping[str, int]", state["damaged"]).items():
         yield f"damaged: {count} of the lines of {log} cannot be read: fleet verify names them"
+    for odd in _list(state["anomalies"]):
+        yield f"unusual: {odd['agent']}: {odd['what']}"
     yield from _alerts(_list(state["alerts"]))
 
 

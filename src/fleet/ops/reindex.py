@@ -41,6 +41,7 @@ def compute(fleet: "Fleet", stream: str) -> None:
     """
     from fleet.bus.counts import emitted_by
     from fleet.talk.limits import limits
+    from fleet.talk.posted import by_run
 
     if stream == "events":
         fleet.bus.latest(fleet.config.types)
@@ -53,6 +54,7 @@ def compute(fleet: "Fleet", stream: str) -> None:
         channel = stream.removeprefix("channels/")
         fleet.talk.board(channel)
         limits(fleet.store, fleet.cache, channel, fleet.config.limits.turns_per_thread)
+        by_run(fleet.store, fleet.cache, channel)
 
 
 def _files(folder: "Path") -> "list[Path]":

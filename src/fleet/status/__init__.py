@@ -4,12 +4,14 @@ It reads and computes; what a terminal makes of it, and what the runner does abo
 """
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 from fleet import alerts
 from fleet.folds import damaged
 from fleet.ports import Cache, Store
 from fleet.records import Body
 from fleet.status.agents import FIRES, each, states
+from fleet.status.anomalies import anomalies
 from fleet.status.due import due_slots, next_due
 from fleet.status.health import (
     DEGRADED,
@@ -54,18 +56,21 @@ def status(sources: Sources) -> Body:
     "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
     is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
     detail}. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
+    `anomalies` are what of an agent is far from its own history (see `status.anomalies`).
     `warning` is one line, `damaged` counts the lines that cannot be read, by log.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
     agents = list(each(sources, open_runs))
     leader = runner(sources.store, sources.config.state)
     told = alerts.open_ones(sources.store, sources.cache)
+    now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     lines = dict(_damaged(sources.store, sources.cache))
     return {
         "health": in_all(sources, leader, agents, lines, told),
         "agents": agents,
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [alert.as_json() for alert in told],
+        "anomalies": list(anomalies(sources, agents, now, alive=bool(leader["alive"]))),
         "runner": leader,
         "copy_of": _copy_of(sources),
         "warning": sources.warning,

@@ -33,15 +33,20 @@ def each(sources: Sources, open_runs: "Mapping[str, Run]") -> Iterator[Body]:
     """The object of every agent, in the order of the config; `open_runs` by agent."""
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     last_fires = _last_fires(sources.store)
+    held: dict[str, list[str]] = {}
+    for claim in sources.claims.live():
+        if not claim.key.startswith(("agent:", "cap:")):
+            held.setdefault(claim.holder, []).append(claim.key)
     for agent in sources.config.agents.values():
-        not_started = _not_started(last_fires.get(agent.id))
-        yield _agent(sources, agent, open_runs.get(agent.id), now) | {"not_started": not_started}
+        yield _agent(sources, agent, open_runs.get(agent.id), now) | {
+            "claims": held.get(agent.id, []),
+            "not_started": _not_started(last_fires.get(agent.id)),
+        }
 
 
 def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
     last = sources.runs.last_ended(agent.id)
     due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None
-    held = [claim for claim in sources.claims.live() if claim.holder == agent.id]
     return {
         "id": agent.id,
         "state": _state(sources, agent, running, last),
@@ -51,7 +56,6 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime)
         "next_due": due.isoformat(timespec="seconds") if due else None,
         "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
         "cost_today": _cost(sources, agent.id, now),
-        "claims": [claim.key for claim in held if not claim.key.startswith(("agent:", "cap:"))],
     }
 
 
@@ -87,7 +91,7 @@ def _cost(sources: Sources, agent: str, now: datetime) -> float:
     midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
     today = [
         run
-        for run in sources.runs.list(agent, RUNS_A_DAY)
+        for run in sources.runs.list(agent, RUNS_A_DAY, since=midnight.timestamp())
         if run.started and datetime.fromisoformat(run.started) >= midnight
     ]
     return round(sum(run.cost_usd or 0.0 for run in today), 6)
