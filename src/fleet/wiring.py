@@ -16,6 +16,7 @@ from fleet.places import Places
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from fleet.accounts import Accounts
     from fleet.bus import Bus
     from fleet.claims import Claims
     from fleet.config.model import Agent, HomeConfig
@@ -163,6 +164,13 @@ class Fleet:
         return Controls(self.store, self.config.timezone)
 
     @cached_property
+    def accounts(self) -> "Accounts":
+        """Logins that agents share, and what holds them."""
+        from fleet.accounts import Accounts
+
+        return Accounts(self.store, self.config.timezone)
+
+    @cached_property
     def talk(self) -> "Talk":
         """Channels."""
         from fleet.talk import Talk
@@ -258,6 +266,7 @@ class Fleet:
             self.runs,
             self.claims,
             self.controls,
+            self.accounts,
             self.looked_over(),
         )
 

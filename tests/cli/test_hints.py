@@ -16,7 +16,6 @@ from conftest import Fleet
         (["post", "strategy", "x", "--as=outreach"], "say fleet --as=outreach post strategy x"),
         (["claims", "--home", "h"], "say fleet --home h claims"),
         (["emit", "pricing-change", "a=b", "--in", "3d"], "--in is not in this version"),
-        (["pause", "--account", "a"], "--account is not in this version"),
         (["say", "reply-handler", "hi"], "say fleet send reply-handler hi"),
         (["say", "strategy", "hi"], "say fleet post strategy hi"),
         (["send", "hi there"], "say fleet send AGENT 'hi there'"),

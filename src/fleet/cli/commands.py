@@ -113,8 +113,6 @@ LATER = {
 LATER_OPTIONS = {
     "emit": ("--in",),
     "up": ("--dash",),
-    "pause": ("--account",),
-    "resume": ("--account",),
 }
 """Options that this version does not have, by command."""
 

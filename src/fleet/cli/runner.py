@@ -12,6 +12,7 @@ from fleet.errors import Down, EndedBadly, Unknown, Usage
 from fleet.text import one_of
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+ACCOUNT = click.option("--account", metavar="ACCOUNT", help="All agents that share this account.")
 REASON = click.option("--reason", metavar="TEXT", default="", help="Why, for whoever looks.")
 
 
@@ -133,25 +134,47 @@ def run_command(
     raise click.exceptions.Exit(run.row.exit_code if run.row else EndedBadly.exit_code)
 
 
-@command("pause", examples=["fleet pause outreach --reason 'new mail provider'", "fleet pause"])
+@command(
+    "pause",
+    examples=["fleet pause outreach --reason 'new mail provider'", "fleet pause --account main"],
+)
 @click.argument("agent", required=False)
+@ACCOUNT
 @REASON
 @pass_session
-def pause_command(session: Session, *, agent: str | None, reason: str) -> None:
+def pause_command(session: Session, *, agent: str | None, account: str | None, reason: str) -> None:
     """Nothing of AGENT (of nobody, without one) starts by schedule or wake; what runs goes on."""
-    from fleet.runner.control import pause
+    from fleet.runner.control import pause, pause_account
 
-    say_done(pause(session.fleet, session.fleet.author, agent, reason))
+    fleet = session.fleet
+    if account is None:
+        say_done(pause(fleet, fleet.author, agent, reason))
+    else:
+        _require_one("pause", agent)
+        say_done(pause_account(fleet, fleet.author, account, reason))
 
 
-@command("resume", examples=["fleet resume outreach", "fleet resume"])
+@command("resume", examples=["fleet resume outreach", "fleet resume --account main"])
 @click.argument("agent", required=False)
+@ACCOUNT
 @pass_session
-def resume_command(session: Session, *, agent: str | None) -> None:
-    """Take a pause or a halt back."""
-    from fleet.runner.control import resume
+def resume_command(session: Session, *, agent: str | None, account: str | None) -> None:
+    """Take a pause or a halt back; of an account also a refused login and a usage limit."""
+    from fleet.runner.control import resume, resume_account
 
-    say_done(resume(session.fleet, session.fleet.author, agent))
+    fleet = session.fleet
+    if account is None:
+        say_done(resume(fleet, fleet.author, agent))
+    else:
+        _require_one("resume", agent)
+        say_done(resume_account(fleet, fleet.author, account))
+
+
+def _require_one(word: str, agent: str | None) -> None:
+    """Refuse an agent beside an account."""
+    if agent is not None:
+        ways = f"say fleet {word} AGENT, or fleet {word} --account ACCOUNT"
+        raise Usage(f"{word} one agent, or one account", ways)
 
 
 @command("halt", examples=["fleet halt outreach --reason 'wrong list'", "fleet halt --all"])

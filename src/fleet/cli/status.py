@@ -28,6 +28,10 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
         if slot := cast("Json | None", agent["not_started"]):
             at = _at(slot["slot"], zone)
             yield f"not started: {agent['id']} {at} {slot['result']}: {slot['detail']}"
+    for account in _list(state["accounts"]):
+        until = f" until {_at(account['until'], zone)}" if account["until"] else ""
+        whom = ", ".join(cast("list[str]", account["agents"]))
+        yield f"account {account['name']} ({whom}): {account['state']}{until}: {account['why']}"
     for run in _list(state["running"]):
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
     for log, count in cast("Mapping[str, int]", state["damaged"]).items():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet.config.faults import dotted
 from fleet.config.resolve import merged, working_folder
-from fleet.config.sources import TAKEN, Sources
+from fleet.config.sources import RESERVED, TAKEN, Sources
 from fleet.config.values import known
 from fleet.config.yamltext import Document, Tree
 from fleet.config.yamltext import Path as TreePath
@@ -138,6 +138,10 @@ def _shared_accounts(fleet: Document) -> Iterator[Finding]:
     owner: dict[str, str] = {}
     accounts = fleet.tree.get("accounts")
     for account, said in accounts.items() if isinstance(accounts, dict) else ():
+        if account in RESERVED:
+            what = f"accounts: '{account}' is fleet's own"
+            line = fleet.line(("accounts", account))
+            yield Finding("error", fleet.file, line, what, "name it otherwise")
         path: TreePath = ("accounts", account, "agents")
         listed = said.get("agents") if isinstance(said, dict) else None
         for name in listed if isinstance(listed, list) else [listed]:

@@ -2,24 +2,21 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from fleet.config.model import Agent, HomeConfig, Retries
+from fleet.config.model import Agent, HomeConfig
 from fleet.errors import Finding
 
 AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
     "wake_on": lambda agent: agent.wake_on,
     "quiet": lambda agent: agent.quiet,
     "gate": lambda agent: agent.gate,
-    "retries": lambda agent: agent.retries != Retries(),
     "budget.per_day": lambda agent: agent.budget.per_day,
     "budget.tokens_per_day": lambda agent: agent.budget.tokens_per_day,
-    "rerun_if_lost": lambda agent: agent.rerun_if_lost,
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }
 HOME_FIELDS: Mapping[str, Callable[[HomeConfig], object]] = {
     "budget.per_day": lambda config: config.budget.per_day,
     "budget.tokens_per_day": lambda config: config.budget.tokens_per_day,
-    "accounts": lambda config: config.accounts,
     "on_alert": lambda config: config.on_alert,
     "heartbeat": lambda config: config.heartbeat,
 }

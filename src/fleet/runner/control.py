@@ -1,12 +1,14 @@
 """What a person does to the runner and its agents: pause, resume, halt, stop."""
 
 import signal
+from collections.abc import Iterator
 
 from fleet import identity, processes
 from fleet.controls import FLEET
 from fleet.errors import Down, Unknown
 from fleet.identity import Author
 from fleet.runner import lead, settle
+from fleet.runner.breaker import failures_of, held_until, said_of
 from fleet.runner.live import stop_keeper
 from fleet.text import one_of
 from fleet.wiring import Fleet
@@ -25,17 +27,53 @@ def pause(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
     return f"paused {_name(scope)}: nothing starts by schedule until fleet resume{_of(scope)}"
 
 
+def pause_account(fleet: Fleet, author: Author, account: str, reason: str) -> str:
+    """Nothing of the agents of `account` starts by schedule until it is resumed; returns the line.
+
+    Raises:
+        NotAllowed: the author is a run.
+        Unknown: no such account.
+    """
+    identity.require_operator(author, "pause")
+    _require_account(fleet, account)
+    fleet.accounts.pause(account, by=author.name, reason=reason)
+    agents = ", ".join(_agents(fleet, account)) or "no agent has it"
+    then = f"fleet resume --account {account}"
+    return f"paused account {account} ({agents}): nothing starts by schedule until {then}"
+
+
 def resume(fleet: Fleet, author: Author, agent: str | None) -> str:
-    """Take pause and halt back; returns the line. Raises as `pause`."""
+    """Take pause, halt and what failures made of them back; returns the line. Raises as `pause`."""
     identity.require_operator(author, "resume")
     scope = _scope(fleet, agent)
-    done = f"resumed {_name(scope)}" if fleet.controls.clear(scope) else "nothing was paused here"
+    failures = failures_of(fleet, scope, fleet.store.now().wall) if agent else []
+    done = f"resumed {_name(scope)}"
+    if not fleet.controls.clear(scope, by=author.name):
+        done = "nothing was paused here"
+        if held_until(failures):
+            done = f"resumed {scope}, which {said_of(failures)}"
+    return "; ".join([done, *_still_held(fleet, scope)])
+
+
+def _still_held(fleet: Fleet, scope: str) -> Iterator[str]:
+    """What else holds those who were resumed, each with the way out."""
     left = fleet.controls.of(scope)
     if fleet.config.paused:
-        return f"{done}; fleet.yaml still says paused: true, write paused: false there"
-    if left.paused or left.halted:
-        return f"{done}; everybody is still held {left.halted or left.paused}: fleet resume"
-    return done
+        yield "fleet.yaml still says paused: true, write paused: false there"
+    elif left.paused or left.halted:
+        yield f"everybody is still held {left.halted or left.paused}: fleet resume"
+    for account in fleet.accounts.names(fleet.config):
+        held = fleet.accounts.of(account).line(fleet.config.timezone)
+        if held and (scope == FLEET or scope in _agents(fleet, account)):
+            yield f"account {account} is still {held}: fleet resume --account {account}"
+
+
+def resume_account(fleet: Fleet, author: Author, account: str) -> str:
+    """Lift pause, block and limit of `account`; returns the line. Raises as `pause_account`."""
+    identity.require_operator(author, "resume")
+    _require_account(fleet, account)
+    held = fleet.accounts.resume(account, by=author.name)
+    return f"resumed account {account}" if held else f"nothing held account {account}"
 
 
 def halt(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
@@ -69,6 +107,17 @@ def _scope(fleet: Fleet, agent: str | None) -> str:
     if agent is not None and agent not in fleet.config.agents:
         raise Unknown(f"there is no agent {agent!r}", one_of(agent, fleet.config.agents))
     return agent or FLEET
+
+
+def _require_account(fleet: Fleet, account: str) -> None:
+    names = fleet.accounts.names(fleet.config)
+    if account not in names:
+        raise Unknown(f"there is no account {account!r}", one_of(account, names))
+
+
+def _agents(fleet: Fleet, account: str) -> list[str]:
+    agents = fleet.config.agents.values()
+    return [agent.id for agent in agents if fleet.accounts.account_of(agent) == account]
 
 
 def _name(scope: str) -> str:

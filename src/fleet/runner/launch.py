@@ -54,8 +54,8 @@ FIXES = {
     "low_disk": LOW_DISK_FIX,
     "daily_runs": "raise max_runs_per_day in agents/{agent}.yaml, or wait for tomorrow",
     "over_budget": "raise budget.per_day, or wait for tomorrow",
-    "auth_blocked": "mend the login, then fleet resume --account",
-    "waiting_for_limit": "wait, or fleet resume --account when the limit is lifted",
+    "auth_blocked": "mend the login, then fleet resume --account {account}",
+    "waiting_for_limit": "wait, or fleet resume --account {account} when the limit is lifted",
 }
 STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
@@ -240,7 +240,8 @@ def _may_start(fleet: Fleet, agent: str, slot: str) -> None:
         raise Unavailable(faults[agent])
     (decision,) = decide(fleet.config, state, now)
     if decision.result != START:
-        fix = FIXES[decision.result].format(agent=agent)
+        account = fleet.accounts.account_of(fleet.config.agents[agent])
+        fix = FIXES[decision.result].format(agent=agent, account=account)
         raise NotStarted(f"{agent}: {decision.detail}", fix, reason=decision.result)
 
 

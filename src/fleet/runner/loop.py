@@ -22,7 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from fleet.errors import TryAgain
 from fleet.places import NEXT_DUE
-from fleet.runner import lead
+from fleet.runner import consequences, lead
 from fleet.runner.chores import chores
 from fleet.runner.engine import Engine
 from fleet.runner.keepers import Keepers
@@ -96,6 +96,7 @@ class Runner:
         self._warned = ""
         self._next_reload = 0.0
         self._next_adopt = 0.0
+        self._owed = True  # whoever recorded the last ends may have died before their consequences
 
     def run(self) -> None:
         """Pass after pass until told to stop and nothing of ours is left."""
@@ -202,6 +203,9 @@ class Runner:
         self._next_adopt = time.monotonic() + ADOPT_EVERY
         for run in self._keepers.adopt(self._fleet):
             self._echo(f"adopted run {run.id} of {run.agent}")
+        if self._owed:
+            consequences.of_the_last_runs(self._fleet)
+            self._owed = False
         self._engine.refresh()
 
     def _ended(self, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of a run that is over: outcome, record, lanes, claims, dead letters.
+"""What becomes of a run that is over: outcome, record, lanes, claims, dead letters, consequences.
 
 Everything here may be repeated, by any process: the first end on record stands, lanes move to a
 maximum, claims are released once. The order is record, lanes, claims, so that an agent whose claim
@@ -9,7 +9,6 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from datetime import datetime
-from itertools import takewhile
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +19,7 @@ from fleet.errors import Unknown
 from fleet.logs import between
 from fleet.masking.run_files import mask_run
 from fleet.records import Body, Sieve, rfc3339
+from fleet.runner import consequences
 from fleet.runner.launchers import environment
 from fleet.runner.live import (
     STOP_FILE,
@@ -34,14 +34,11 @@ from fleet.runs.folder import LEFT, hashes
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, settle_expectations
 from fleet.runs.run import places_body, places_of
-from fleet.status import failed
 from fleet.units import counted
 from fleet.wiring import Fleet
 
 NOTHING = Expects()
 DEAD_AFTER = 5  # failed attempts after which an event is set aside
-FAILING_AFTER = 3  # failures in a row after which a person is told
-STREAK = 60  # newest runs in which a streak of failures is looked for
 STOP_MARGIN = 5.0  # seconds beyond an agent's grace until a stopped run must have its exit.json
 
 
@@ -98,7 +95,8 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
         # Its keeper was killed: nothing supervises what is left, so nothing may be left.
         processes.kill_all(lambda: left_of(fleet, run), within=5.0)
         _mask(fleet, run)
-        verdict = Verdict("killed", _why_killed(folder))
+        reason, lost = _why_killed(folder)
+        verdict = Verdict("killed", reason, lost=lost)
         return finish(fleet, agent, run, verdict)
     if exit_.get("ended_by") == "stopped" and (said := read_json(folder / STOP_FILE)):
         exit_["reason"] = said.get("reason")
@@ -143,8 +141,9 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     identity.end_token(fleet.store, run)
     set_aside_poison(fleet, agent)
     _tell_when_staged(fleet, agent, run)
-    _tell_when_failing(fleet, agent)
-    return fleet.runs.find(run)
+    ended_run = fleet.runs.find(run)
+    consequences.after(fleet, ended_run)
+    return ended_run
 
 
 def release(fleet: Fleet, run: str) -> None:
@@ -176,24 +175,6 @@ def _tell_when_staged(fleet: Fleet, agent: str, run: str) -> None:
             fix=f"fleet shadow list {run} shows them, then accept or drop",
             key=f"shadow/{run}",
         )
-
-
-def _tell_when_failing(fleet: Fleet, agent: str) -> None:
-    """Raise one alert for each streak of failures, whoever's fault they are."""
-    newest = [run for run in fleet.runs.list(agent, STREAK) if run.outcome not in {None, "killed"}]
-    streak = list(takewhile(failed, newest))
-    if len(streak) < FAILING_AFTER or len(streak) == len(newest) == STREAK:
-        return  # too short, or longer than one can see: it was told long ago
-    last, first_told = streak[0], streak[-FAILING_AFTER]
-    raise_alert(
-        fleet.store,
-        kind="failing",
-        subject=agent,
-        what=f"{agent} failed {FAILING_AFTER} times in a row: {last.outcome}, {last.reason}",
-        done="its events wait, its schedule goes on",
-        fix=f"fleet logs {agent}, fleet context {agent}",
-        key=f"failing/{agent}/{first_told.id}",
-    )
 
 
 def _left(fleet: Fleet, agent: str, run: str, expects: Expects, manifest: Body) -> Left:
@@ -238,12 +219,13 @@ def _written(agent: Agent, pattern: str, began: float) -> bool:
     return any(path.stat().st_mtime >= began - 0.02 for path in agent.cwd.glob(pattern))
 
 
-def _why_killed(folder: Path) -> str:
+def _why_killed(folder: Path) -> tuple[str, bool]:
+    """Why a run has no last word of its keeper, and whether a crash of its host took it."""
     alive = read_json(folder / "alive.json")
     if not is_its_own(folder):
-        return "was running elsewhere when this copy was made"
+        return "was running elsewhere when this copy was made", False
     if "pid" not in alive:
-        return "the runner ended before it was launched"
+        return "the runner ended before it was launched", True
     if alive.get("boot") != processes.boot_id():
-        return "the machine was restarted"
-    return "its keeper was killed; what was left of it was ended"
+        return "the machine was restarted", True
+    return "its keeper was killed; what was left of it was ended", True

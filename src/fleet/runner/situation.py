@@ -7,7 +7,8 @@ from zoneinfo import ZoneInfo
 
 from fleet.config.model import Agent
 from fleet.errors import TryAgain
-from fleet.runner.state import AgentState, Slot, State
+from fleet.runner.breaker import breaker_of
+from fleet.runner.state import AccountState, AgentState, Slot, State
 from fleet.status import low_disk
 from fleet.wiring import Fleet
 
@@ -56,9 +57,11 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
     """
     config = fleet.config
     agents: dict[str, AgentState] = {}
+    accounts: dict[str, AccountState] = {}
     faults: dict[str, str] = {}
     for name in asked.slots:
         try:
+            accounts |= _account(fleet, name, accounts)
             agents[name] = _agent(fleet, name, asked, now)
         except TryAgain as fault:
             faults[name] = str(fault)
@@ -69,20 +72,33 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
         stopping=asked.stopping,
         paused="by fleet.yaml (paused: true)" if config.paused else "",
         low_disk=low_disk(config),
+        accounts=accounts,
     )
     return state, faults
+
+
+def _account(fleet: Fleet, name: str, known: Mapping[str, AccountState]) -> dict[str, AccountState]:
+    """What holds the account of the agent `name`, unless it is `known`."""
+    agent = fleet.config.agents.get(name)
+    account = fleet.accounts.account_of(agent) if agent else None
+    if account is None or account in known:
+        return {}
+    return {account: AccountState(*fleet.accounts.of(account))}
 
 
 def _agent(fleet: Fleet, name: str, asked: Asked, now: datetime) -> AgentState:
     control = fleet.controls.of(name)
     memo = asked.memos.get(name, NO_MEMO)
     agent = fleet.config.agents.get(name)
+    why, until = breaker_of(fleet, name, now)
     return AgentState(
         slots=tuple(asked.slots[name]),
         running=asked.running.get(name, ""),
         runs_today=_runs_today(fleet, agent, now) if agent else 0,
         paused=control.paused,
         halted=control.halted,
+        breaker=why,
+        breaker_until=until,
         passed_over=memo.passed_over,
         gate=memo.gate,
     )

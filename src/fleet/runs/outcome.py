@@ -86,6 +86,7 @@ class Verdict:
         idle: the agent reported that there was nothing to do.
         counts_as_ok: for `ok_with_denials` only: it left what it should, or reported.
         limit_until: seconds since the epoch at which a usage limit ends, None when not told.
+        lost: for `killed` only: a crash of its host or of its keeper took it, nobody stopped it.
     """
 
     outcome: str
@@ -98,6 +99,7 @@ class Verdict:
     idle: bool = False
     counts_as_ok: bool = False
     limit_until: float | None = None
+    lost: bool = False
 
     @property
     def row(self) -> Outcome:

@@ -37,6 +37,7 @@ class Run:
         caught_up: it stood for slots that were missed.
         shadow: what it wrote to others waited for a person.
         limit_until: epoch seconds at which the usage limit it met ends.
+        lost: it was killed because its host or its keeper crashed.
         counts_as_ok: with denied tools, yet it left what it should or reported.
         retracted: why it was taken back, None when it was not.
         read: references of what it read after its prompt; known when it has ended.
@@ -66,6 +67,7 @@ class Run:
     caught_up: bool = False
     shadow: bool = False
     limit_until: float | None = None
+    lost: bool = False
     counts_as_ok: bool = False
     retracted: str | None = None
     read: tuple[str, ...] = ()
@@ -128,7 +130,7 @@ class Run:
 _SAID = {"started": ("slot", "attempt", "by", "caught_up", "shadow"), "report": ("next", "idle")}
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
-    *("events_shown", "shown", "denials", "advance", "limit_until", "counts_as_ok"),
+    *("events_shown", "shown", "denials", "advance", "limit_until", "lost", "counts_as_ok"),
     *("read", "read_left_out"),
 )
 

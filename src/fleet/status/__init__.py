@@ -24,6 +24,7 @@ from fleet.status.health import (
     low_disk,
     runner,
 )
+from fleet.status.held import held
 from fleet.status.sources import Sources
 from fleet.whereabouts import LEADER, original
 
@@ -50,14 +51,15 @@ STREAMS = 1000  # logs that are looked at
 def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
 
-    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed,
-    lines that cannot be read, or an open alert that needs a person) or "down" (no runner is
-    alive). `alerts` are the open ones. An agent's `state` is "running",
-    "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever its state
-    is; its `not_started` is None, or says why its last slot did not start a run: {slot, result,
-    detail}. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
-    `anomalies` are what of an agent is far from its own history (see `status.anomalies`).
-    `warning` is one line, `damaged` counts the lines that cannot be read, by log.
+    `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, an
+    account at its limit or without a login, lines that cannot be read, or an open alert that needs
+    a person) or "down" (no runner is alive). `alerts` are the open ones. An agent's `state` is
+    "running", "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever
+    its state is; its `not_started` is None, or says why its last slot did not start a run: {slot,
+    result, detail}. `accounts` has those that are held, see `held`. `copy_of` is None, or in a copy
+    of a home where its agents run: {host, path}. `anomalies` are what of an agent is far from its
+    own history (see `status.anomalies`). `warning` is one line, `damaged` counts the lines that
+    cannot be read, by log.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
     agents = list(each(sources, open_runs))
@@ -68,6 +70,7 @@ def status(sources: Sources) -> Body:
     return {
         "health": in_all(sources, leader, agents, lines, told),
         "agents": agents,
+        "accounts": held(sources),
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [alert.as_json() for alert in told],
         "anomalies": list(anomalies(sources, agents, now, alive=bool(leader["alive"]))),

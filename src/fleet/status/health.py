@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fleet.runs import Run
 
 OK, DEGRADED, DOWN = "ok", "degraded", "down"
+UNJUDGED = frozenset({"killed", "rate_limited", "auth"})  # they say nothing of an agent
 LOW_DISK_FIX = "free disk space (fleet trim says what could go), or lower limits.min_free"
 
 
@@ -43,13 +44,19 @@ def health(sources: Sources) -> str:
 
 
 def _word(sources: Sources, told: Iterable[Alert], *, bad: bool) -> str:
-    waits = any(alert.needs_a_person for alert in told)
+    waits = any(alert.needs_a_person for alert in told) or _refused(sources)
     return DEGRADED if bad or waits or sources.warning or low_disk(sources.config) else OK
 
 
+def _refused(sources: Sources) -> bool:
+    """Whether an account waits for its limit or for a login; a pause is somebody's wish."""
+    accounts = map(sources.accounts.of, sources.accounts.names(sources.config))
+    return any(account.blocked or account.limited_until for account in accounts)
+
+
 def failed(run: "Run") -> bool:
-    """Whether an ended run was no success; one that was stopped is neither."""
-    return run.outcome != "killed" and run.row is not None and not run.row.advances
+    """Whether an ended run was no success; one that says nothing of its agent is neither."""
+    return run.outcome not in UNJUDGED and run.row is not None and not run.row.advances
 
 
 def low_disk(config: HomeConfig) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from fleet.accounts import Accounts
 from fleet.config.model import HomeConfig
 from fleet.controls import Controls
 from fleet.ports import Cache, Store
@@ -24,4 +25,5 @@ class Sources:
     runs: "Runs"
     claims: "Claims"
     controls: Controls
+    accounts: Accounts
     warning: str
