@@ -19,7 +19,10 @@ MOST = 500  # open alerts that are told apart; older ones are only counted
 LONGEST = 1000  # characters of each of its texts that are shown
 TEXTS = ("what", "done", "fix")
 NOTICES = frozenset(
-    {"auth", "breaker", "clock", "failing", "limit", "low-disk", "shadow", "taken-over"}
+    {
+        *("auth", "breaker", "budget", "budget-warning", "clock", "failing"),
+        *("limit", "low-disk", "shadow", "taken-over"),
+    }
 )
 """Kinds in spite of which all counts as well: what `status` sees as long as it lasts (an
 agent that fails, an account without a login, a full disk), and what only wants to be known."""

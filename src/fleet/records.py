@@ -208,6 +208,17 @@ def new_id(wall: float) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def made_at(text: str) -> float | None:
+    """Seconds since the epoch at which `new_id` made this id; None for what is no such id."""
+    digits = text.replace("-", "")
+    if len(digits) != 32 or digits[12] != "7":  # noqa: PLR2004 - a UUID, version 7
+        return None
+    try:
+        return int(digits[:12], 16) / 1000
+    except ValueError:
+        return None
+
+
 def wall_of(at: str) -> float:
     """Seconds since the epoch of an RFC 3339 instant, as `Record.at` holds it."""
     from datetime import datetime  # only who asks for times pays for them

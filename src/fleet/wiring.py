@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from fleet.cursors import Cursors
     from fleet.folds import Values
     from fleet.identity import Author
+    from fleet.ledger import Ledger
     from fleet.memory import Memory
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Shelf, Store
     from fleet.records import Guard
     from fleet.retractions import Retractions
-    from fleet.runs import Runs
+    from fleet.runs import Runs, Spending
     from fleet.schemas import Registry
     from fleet.shadow import Shadow
     from fleet.snapshots import Snapshot
@@ -212,6 +213,20 @@ class Fleet:
 
         return Runs(self.store, self.cache, self.places, self.config.names_of)
 
+    @cached_property
+    def spending(self) -> "Spending":
+        """What ended runs used."""
+        from fleet.runs import Spending
+
+        return Spending(self.store, self.values, self.config.names_of)
+
+    @cached_property
+    def ledger(self) -> "Ledger":
+        """What each day has cost, and what is reserved."""
+        from fleet.ledger import Ledger
+
+        return Ledger(self.store, self.config.timezone)
+
     @contextmanager
     def leading(self) -> "Iterator[None]":
         """Be the one runner of this home for as long as the block lasts.
@@ -267,6 +282,8 @@ class Fleet:
             self.claims,
             self.controls,
             self.accounts,
+            self.ledger,
+            self.spending,
             self.looked_over(),
         )
 

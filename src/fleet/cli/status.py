@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from fleet.cli.output import local, table
+from fleet.units import counted
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -24,9 +25,11 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
     if agents:
         heads = ["agent", "state", "last", "ended", "next due", "lag", "cost today", "claims"]
         yield from table([heads, *(_row(agent, zone) for agent in agents)])
+    yield _money(cast("Json", state["money"]))
     for agent in agents:
         if slot := cast("Json | None", agent["not_started"]):
-            at = _at(slot["slot"], zone)
+            name = str(slot["slot"])
+            at = _at(name, zone) if name[:1].isdigit() else name.partition(":")[0]
             yield f"not started: {agent['id']} {at} {slot['result']}: {slot['detail']}"
     for account in _list(state["accounts"]):
         until = f" until {_at(account['until'], zone)}" if account["until"] else ""
@@ -53,7 +56,6 @@ def _alerts(told: list[Json]) -> Iterator[str]:
 
 
 def _row(agent: Json, zone: "tzinfo") -> Sequence[object]:
-    cost = agent["cost_today"]
     return [
         agent["id"],
         agent["state"],
@@ -61,9 +63,28 @@ def _row(agent: Json, zone: "tzinfo") -> Sequence[object]:
         _at(agent["last_ended"], zone),
         _at(agent["next_due"], zone),
         agent["lag"],
-        f"${cost:.2f}" if isinstance(cost, (int, float)) else "-",
+        _of(agent["cost_today"], agent["budget_today"]),
         len(cast("list[object]", agent["claims"])),
     ]
+
+
+def _money(money: Json) -> str:
+    """`today $1.20 of $25.00, $0.80 reserved, 41200 tokens, 2 runs of unknown cost`."""
+    parts = [
+        f"today {_of(money['cost_today'], money['budget'])}",
+        *([f"{_of(money['reserved'])} reserved"] if money["reserved"] else []),
+    ]
+    if money["tokens_today"] or money["token_budget"]:
+        bound = f" of {money['token_budget']}" if money["token_budget"] is not None else ""
+        parts.append(f"{money['tokens_today']}{bound} tokens")
+    if unknown := cast("int", money["unknown"]):
+        parts.append(f"{counted(unknown, 'run')} of unknown cost")
+    return ", ".join(parts)
+
+
+def _of(dollars: object, budget: object = None) -> str:
+    bound = f" of ${budget:.2f}" if isinstance(budget, (int, float)) else ""
+    return f"${dollars:.2f}{bound}"
 
 
 def _at(instant: object, zone: "tzinfo") -> str:

@@ -1,4 +1,4 @@
-"""What a run's end means for what starts next: its account, a retry, its agent's breaker, alerts.
+"""What a run's end means for what starts next: money, account, a retry, its breaker, alerts.
 
 Everything here may be repeated, by any process and at any time: it follows from records, is written
 by compare-and-set, and each alert has its key. It judges no run and starts none.
@@ -15,7 +15,7 @@ from fleet.config.env_file import CREDENTIALS
 from fleet.config.model import Agent
 from fleet.controls import FLEET, local
 from fleet.records import wall_of
-from fleet.runner import breaker
+from fleet.runner import breaker, money
 from fleet.runner.slots import Slots
 from fleet.runs import Run
 from fleet.status import failed
@@ -40,6 +40,8 @@ def after(fleet: Fleet, run: Run) -> None:
     agent = config.agents.get(run.agent) or config.agents.get(config.called_now(run.agent))
     if run.ended is None or agent is None:
         return
+    money.close(fleet, run.id)
+    money.tell(fleet, agent)
     _tell_account(fleet, agent, run)
     _retry(fleet, agent, run)
     _break(fleet, agent, run)

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from fleet import schedules
-from fleet.config.model import Agent, HomeConfig
+from fleet.config.model import Agent, Budget, HomeConfig
+from fleet.ledger import Sum, too_much
 from fleet.runner.state import (
     FLEET_ACCOUNT,
     GATE,
@@ -23,7 +24,6 @@ from fleet.runner.state import (
 
 LATE = timedelta(seconds=60)  # noticed later than this, nobody was watching: catch-up
 RANK = {"high": 0, "normal": 1, "low": 2}
-HAIR = 1e-9  # dollars by which sums of floats may be off
 
 
 def decide(config: HomeConfig, state: State, now: datetime) -> list[Decision]:
@@ -110,26 +110,13 @@ def _held_by_canary(
 
 
 def _over_fleet(config: HomeConfig, known: AgentState, cost: float, tokens: int) -> str:
-    return _over(
-        "the fleet", config.budget.per_day, config.budget.tokens_per_day, known, cost, tokens
-    )
+    return _over("the fleet", config.budget, known, cost, tokens)
 
 
-def _over(  # noqa: PLR0917 - one sum and its bound
-    whose: str,
-    dollars: float | None,
-    most: int | None,
-    known: AgentState,
-    cost: float,
-    tokens: int,
-) -> str:
+def _over(whose: str, budget: Budget, known: AgentState, cost: float, tokens: int) -> str:
     """Why one more run of the agent passes the day's budget; "" when it fits."""
-    if dollars is not None and cost + known.reserve > dollars + HAIR:
-        spent = f"{whose} spent ${cost:.2f} of ${dollars:.2f} today"
-        return f"{spent}, a run may cost ${known.reserve:.2f}"
-    if most is not None and tokens + max(known.reserve_tokens, 1) > most:
-        return f"{whose} used {tokens} of {most} tokens today"
-    return ""
+    need = Sum(1, known.reserve, known.reserve_tokens)
+    return too_much(whose, budget.per_day, budget.tokens_per_day, Sum(0, cost, tokens), need)
 
 
 def _refused(
@@ -257,8 +244,8 @@ class _Agent:
         cap = agent.max_runs_per_day
         if cap is not None and known.runs_today >= cap:
             return self._refuse(slot, "daily_runs", f"{known.runs_today} of {cap} runs today")
-        bounds = (agent.budget.per_day, agent.budget.tokens_per_day)
-        if over := _over(self._name, *bounds, known, known.cost_today, known.tokens_today):
+        spent = (known.cost_today, known.tokens_today)
+        if over := _over(self._name, agent.budget, known, *spent):
             return self._refuse(slot, "over_budget", over)
         return None
 

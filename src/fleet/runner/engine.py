@@ -15,7 +15,7 @@ from fleet.alerts import raise_alert
 from fleet.config.model import Agent
 from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.records import new_id
-from fleet.runner import launch, settle
+from fleet.runner import launch, money, settle
 from fleet.runner.decide import decide, summed
 from fleet.runner.situation import NO_MEMO, Asked, Memo, gather, open_slots
 from fleet.runner.slots import Slots
@@ -211,13 +211,19 @@ class Engine:
             self._drop(name, one.slot)
         for line in summed(some):
             self._echo(line)
+        self._tell_budgets(some)
 
     def _defer(self, one: Decision) -> None:
         mark = (one.agent, one.slot.name, one.slot.attempt, one.result)
         if mark not in self._deferred:
             Slots(self._fleet.store).deferred(one)
             self._deferred.add(mark)
+            self._tell_budgets([one])
             self._echo(f"{one.agent} waits ({one.result}): {one.detail}")
+
+    def _tell_budgets(self, refused: Iterable[Decision]) -> None:
+        for name in dict.fromkeys(one.agent for one in refused if one.result == "over_budget"):
+            money.tell(self._fleet, self._fleet.config.agents[name], refused=True)
 
     def _tell_low_disk(self, how_low: str, now: datetime) -> None:
         today = now.astimezone(ZoneInfo(self._fleet.config.timezone)).date()
@@ -268,6 +274,7 @@ class Engine:
         if refused.closes:
             Slots(self._fleet.store).settle(one.agent, [refused])
             self._drop(one.agent, one.slot)
+            self._tell_budgets([refused])
         else:
             self._defer(refused)
 

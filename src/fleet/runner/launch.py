@@ -32,13 +32,13 @@ from fleet.errors import (
 from fleet.identity import SYSTEM, Author
 from fleet.masking import mask, mask_body, secret_values
 from fleet.records import Body, new_id
-from fleet.runner import lead, settle
+from fleet.runner import lead, money, settle
 from fleet.runner.decide import decide
 from fleet.runner.launchers import Plan, environment, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper, whole
 from fleet.runner.situation import Asked, gather, moment
 from fleet.runner.slots import Slots
-from fleet.runner.state import START, Slot
+from fleet.runner.state import START, Decision, Slot
 from fleet.runs import Run, Verdict
 from fleet.runs.folder import MADE, hashes
 from fleet.status import LOW_DISK_FIX
@@ -61,19 +61,22 @@ STOPS = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
 
 
 def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
-    """Take the claim of the agent and one place under the cap, until the run is prepared.
+    """Take the claim of the agent, a place under the cap and what the run may cost.
+
+    The claims hold until the run is prepared, the money until it has ended.
 
     Raises:
         Held: the agent runs already.
-        NotStarted: no place is free (reason `cap`).
+        NotStarted: no place is free (reason `cap`), or a budget of the day is used up
+            (`over_budget`).
     """
-    key = f"agent:{agent.id}"
-    _take(fleet, key, agent, run)
+    _take(fleet, f"agent:{agent.id}", agent, run)
     try:
         _take_place(fleet, agent, run)
+        money.reserve(fleet, agent, run)
     except TryAgain:
         with suppress(TryAgain):  # a disk that is full refuses this too; `PREPARES` ends it then
-            fleet.claims.release_system(key, run=run)
+            settle.release(fleet, run)
         raise
 
 
@@ -213,11 +216,17 @@ def run_by_hand(
     agent = fleet.config.agents[agent_id]
     run = new_id(fleet.store.now().wall)
     slot = f"hand:{run}"
-    _may_start(fleet, agent_id, slot)
+    money.mend(fleet)  # what the dead had reserved is nobody's
+    _require_start(fleet, agent_id, slot)
     if taken := lead.settle_in(fleet, take_over=take_over):
         on_line(taken)
     settle.reconcile(fleet)
-    reserve(fleet, agent, run)
+    try:
+        reserve(fleet, agent, run)
+    except NotStarted as fault:
+        if fault.reason == "over_budget":
+            _over_budget(fleet, agent, slot, fault.what)
+        raise
     live = start(fleet, agent, run, slot=slot, by=fleet.author)
     Slots(fleet.store).by_hand(agent_id, slot, run)
     if live is None:
@@ -227,7 +236,7 @@ def run_by_hand(
     return settle.settle(fleet, agent_id, run)
 
 
-def _may_start(fleet: Fleet, agent: str, slot: str) -> None:
+def _require_start(fleet: Fleet, agent: str, slot: str) -> None:
     """Ask `decide` whether a person may start the agent now.
 
     Raises:
@@ -239,10 +248,22 @@ def _may_start(fleet: Fleet, agent: str, slot: str) -> None:
     if faults:
         raise Unavailable(faults[agent])
     (decision,) = decide(fleet.config, state, now)
-    if decision.result != START:
-        account = fleet.accounts.account_of(fleet.config.agents[agent])
-        fix = FIXES[decision.result].format(agent=agent, account=account)
-        raise NotStarted(f"{agent}: {decision.detail}", fix, reason=decision.result)
+    if decision.result == START:
+        return
+    if decision.result == "over_budget":
+        _over_budget(fleet, fleet.config.agents[agent], slot, decision.detail)
+    account = fleet.accounts.account_of(fleet.config.agents[agent])
+    fix = FIXES[decision.result].format(agent=agent, account=account)
+    what = f"{agent} not started ({decision.result}): {decision.detail}"
+    raise NotStarted(what, fix, reason=decision.result)
+
+
+def _over_budget(fleet: Fleet, agent: Agent, slot: str, detail: str) -> None:
+    """Put on record, whoever asked, that a budget held; the other refusals a person just reads."""
+    now = moment(fleet)
+    decision = Decision(agent.id, Slot(slot, now, now), "over_budget", detail)
+    Slots(fleet.store).refused_by_hand(decision)
+    money.tell(fleet, agent, refused=True)
 
 
 def preview(fleet: Fleet, agent_id: str) -> Iterator[str]:

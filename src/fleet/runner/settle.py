@@ -19,7 +19,7 @@ from fleet.errors import Unknown
 from fleet.logs import between
 from fleet.masking.run_files import mask_run
 from fleet.records import Body, Sieve, rfc3339
-from fleet.runner import consequences
+from fleet.runner import consequences, money
 from fleet.runner.launchers import environment
 from fleet.runner.live import (
     STOP_FILE,
@@ -32,7 +32,7 @@ from fleet.runner.live import (
 from fleet.runs import Run, reads
 from fleet.runs.folder import LEFT, hashes
 from fleet.runs.judge import judge_claude, judge_command
-from fleet.runs.outcome import Left, Verdict, settle_expectations
+from fleet.runs.outcome import Left, Verdict, free_where_nothing_ran, settle_expectations
 from fleet.runs.run import places_body, places_of
 from fleet.units import counted
 from fleet.wiring import Fleet
@@ -68,6 +68,7 @@ def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
         else:
             settle(fleet, run.agent, run.id)
     _finish_releases(fleet)
+    money.mend(fleet)
     return alive
 
 
@@ -123,7 +124,8 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     facts = dict(cast("Body", manifest.get("facts") or {}))
     report = fleet.runs.report_of(agent, run)
     left = _left(fleet, agent, run, expects, manifest)
-    verdict = settle_expectations(verdict, expects, left, report)
+    verdict = free_where_nothing_ran(settle_expectations(verdict, expects, left, report))
+    held = fleet.ledger.held(run)
     advance = fleet.bus.narrowed(run, places_of(facts.get("advance")))
     facts["advance"] = places_body(advance)
     ended = rfc3339(fleet.store.now().wall)
@@ -135,6 +137,7 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
         context=facts,
         files=hashes(folder, LEFT),
         read=reads.kept(folder),
+        reserved=held.sum if held else None,
     )
     fleet.bus.apply_advance(agent, fleet.runs.last_ok_advance(agent))
     release(fleet, run)
@@ -147,7 +150,11 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
 
 
 def release(fleet: Fleet, run: str) -> None:
-    """Release what `run` held: its own claims (kept ones stay), its agent's, its place."""
+    """Release what `run` held: what it was reserved, its own claims (kept ones stay), its place.
+
+    The money first: an agent whose claim is free has it in order.
+    """
+    money.close(fleet, run)
     fleet.claims.release_run(run)
 
 

@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 
 from fleet.config.model import Agent
 from fleet.errors import TryAgain
+from fleet.ledger import Day, Sum
+from fleet.runner import money
 from fleet.runner.breaker import breaker_of
 from fleet.runner.state import AccountState, AgentState, Slot, State
 from fleet.status import low_disk
@@ -56,13 +58,14 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
         TryAgain: what all of them share cannot be read.
     """
     config = fleet.config
+    day = fleet.ledger.day(now)
     agents: dict[str, AgentState] = {}
     accounts: dict[str, AccountState] = {}
     faults: dict[str, str] = {}
     for name in asked.slots:
         try:
             accounts |= _account(fleet, name, accounts)
-            agents[name] = _agent(fleet, name, asked, now)
+            agents[name] = _agent(fleet, name, asked, day, now)
         except TryAgain as fault:
             faults[name] = str(fault)
     state = State(
@@ -73,6 +76,8 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
         paused="by fleet.yaml (paused: true)" if config.paused else "",
         low_disk=low_disk(config),
         accounts=accounts,
+        cost_today=day.total.cost,
+        tokens_today=day.total.tokens,
     )
     return state, faults
 
@@ -86,15 +91,22 @@ def _account(fleet: Fleet, name: str, known: Mapping[str, AccountState]) -> dict
     return {account: AccountState(*fleet.accounts.of(account))}
 
 
-def _agent(fleet: Fleet, name: str, asked: Asked, now: datetime) -> AgentState:
+def _agent(fleet: Fleet, name: str, asked: Asked, day: Day, now: datetime) -> AgentState:
     control = fleet.controls.of(name)
     memo = asked.memos.get(name, NO_MEMO)
     agent = fleet.config.agents.get(name)
+    bound = agent is not None and money.is_bound(fleet.config, agent)
+    spent = fleet.spending.of(name, day).total if bound else Sum()
+    need = money.need(fleet, agent) if agent and bound else Sum()
     why, until = breaker_of(fleet, name, now)
     return AgentState(
         slots=tuple(asked.slots[name]),
         running=asked.running.get(name, ""),
         runs_today=_runs_today(fleet, agent, now) if agent else 0,
+        cost_today=spent.cost,
+        tokens_today=spent.tokens,
+        reserve=need.cost,
+        reserve_tokens=need.tokens,
         paused=control.paused,
         halted=control.halted,
         breaker=why,

@@ -137,6 +137,11 @@ class Slots:
         now = datetime.fromtimestamp(self._store.now().wall, UTC)
         self._store.append(FIRES, [_fire(agent, Slot(name, now, now), "started", "by hand", run)])
 
+    def refused_by_hand(self, decision: Decision) -> None:
+        """Record why a run that a person asked for did not start."""
+        one = decision
+        self._store.append(FIRES, [_fire(one.agent, one.slot, one.result, one.detail)])
+
     def _due(self, agent: Agent, zone: ZoneInfo, after: datetime, now: datetime) -> list[datetime]:
         due: list[datetime] = []
         dropped: list[datetime] = []

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet.errors import Rejected, Unknown, Usage
-from fleet.folds import fold
+from fleet.errors import Unknown, Usage
+from fleet.ledger import Sum
 from fleet.logs import place_before
 from fleet.places import Places
 from fleet.ports import Cache, Store, read_kept
@@ -18,13 +18,13 @@ from fleet.records import Body, Draft, Place, Record, wall_of
 from fleet.retractions import Retractions
 from fleet.runs import index
 from fleet.runs.outcome import Report, Verdict
+from fleet.runs.report import report_body
 from fleet.runs.run import Run, places_of, run_of, take
-from fleet.text import clean, suggest
+from fleet.text import suggest
 
 if TYPE_CHECKING:
     from fleet.identity import Author
 
-MAX_REPORT = 4096  # bytes of UTF-8, for the text and for what comes next, each
 MANY = 1_000_000
 PER_RUN = 8  # records that a run has at most, reports told again and again left aside
 _BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)~(?P<back>\d{1,6})", re.ASCII)
@@ -101,6 +101,7 @@ class Runs:
         context: Body | None = None,
         files: Mapping[str, str] | None = None,
         read: tuple[Sequence[str], int] = ((), 0),
+        reserved: Sum | None = None,
     ) -> Record:
         """Record how `run` ended; the first end that was recorded stands.
 
@@ -112,6 +113,7 @@ class Runs:
             context: as in `start`; None takes what `start` was given.
             files: by name the hash of each file that it left in its folder.
             read: references of what it read after its prompt, and how many are left out of them.
+            reserved: what was set aside for it, which counts where nobody knows what it used.
         """
         known = self._index(agent)["whole"].get(run, {})
         facts = context if context is not None else _mapping(known.get("context"))
@@ -122,6 +124,8 @@ class Runs:
         body["files"] = dict(files or {})
         if read[0]:
             body |= {"read": list(read[0]), "read_left_out": read[1]}
+        if reserved is not None:
+            body["reserved"] = {"cost": reserved.cost, "tokens": reserved.tokens}
         return self._append(agent, body, key=f"ended:{run}")
 
     def report(
@@ -138,14 +142,7 @@ class Runs:
             Usage: the author is in no run, or says nothing.
             Rejected: a text is over `MAX_REPORT` bytes.
         """
-        if author.run is None:
-            what = "a report belongs to a run, and this is none"
-            raise Usage(what, "agents report in their runs")
-        if not text.strip():
-            raise Usage("a report needs a text", "fleet report 'mailed 4 leads, 1 bounced'")
-        body: Body = {"op": "report", "run": author.run, "agent": author.name, "idle": idle}
-        body |= {"text": _checked(text), "next": _checked(next)}
-        return self._append(author.name, body)
+        return self._append(author.name, report_body(author, text, next, idle=idle))
 
     def _append(self, agent: str, body: Body, key: str | None = None) -> Record:
         draft = Draft(body, key=key, same=("op", "run"))
@@ -265,6 +262,17 @@ class Runs:
             return self._marked([run])[0]
         return self._marked([self._by_prefix(ref, agents)])[0]
 
+    def of(self, agent: str, run: str) -> Run | None:
+        """The agent's run with that very id, one of its newest 200; None when there is none.
+
+        `agent` is the name under which it was recorded.
+        """
+        index_ = self._index(agent)
+        if run in index_["whole"]:
+            return run_of(index_["whole"][run])
+        entry = next((one for one in reversed(index_["runs"]) if one["id"] == run), None)
+        return self._between(agent, entry) if entry else None
+
     def exists(self, agent: str, run: str) -> bool:
         """Whether there is any record of the agent's run `run`."""
         known = self._index(agent)["runs"]
@@ -307,8 +315,7 @@ class Runs:
         return run if run.retracted is None else replace(run, report="", next="")
 
     def _index(self, agent: str) -> index.Index:
-        how = (index.NAME, index.VERSION, index.empty, index.step)
-        return fold(self._store, self._cache, _stream(agent), *how).state
+        return index.of(self._store, self._cache, agent)
 
     def _whole(self, agent: str) -> Sequence[Body]:
         """Open and newest ended runs, in the order of their beginning."""
@@ -387,13 +394,3 @@ def _stream(agent: str) -> str:
 
 def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
-
-
-def _checked(text: str) -> str:
-    text = clean(text)
-    size = len(text.encode())
-    if size > MAX_REPORT:
-        raise Rejected(
-            f"this report has {size} bytes", f"at most {MAX_REPORT} are kept: shorten it"
-        )
-    return text

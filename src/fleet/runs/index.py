@@ -2,14 +2,20 @@
 
 from typing import Any, TypedDict
 
-from fleet.records import Body, Place, Record
+from fleet.folds import fold
+from fleet.ledger import Sum, counted
+from fleet.ports import Cache, Store
+from fleet.records import Body, Place, Record, made_at, wall_of
 from fleet.runs.outcome import OUTCOMES
 from fleet.runs.run import take
 
-NAME, VERSION = "index", "1"
+NAME, VERSION = "index", "2"
 NEWEST = 200  # runs whose place in the log is known; older ones are found by reading
 WHOLE = 3  # newest ended runs that are kept whole
 FAILURES = 20  # five set an event aside, more are never counted
+QUARTER = 900  # seconds: every zone's day begins with a quarter of an hour, so they sum up to days
+QUARTERS = 400  # newest quarters with runs that are kept: four days of the busiest agent
+TYPICAL = 20  # newest known costs, and token counts, whose mean the next run is reserved
 
 
 class Entry(TypedDict):
@@ -25,18 +31,36 @@ class Index(TypedDict):
     """The fold's state: JSON values only.
 
     `whole` holds open runs and the newest ended ones by id; `failures` the newest runs that
-    failed by the agent's own fault, as `{lane: [its place then, [events it showed]]}`.
+    failed by the agent's own fault, as `{lane: [its place then, [events it showed]]}`; `spent`
+    what ended runs amount to, a `Sum` for each quarter of an hour in which runs were reserved;
+    `costs` and `tokens` what the newest runs used that used anything and said so.
     """
 
     runs: list[Entry]
     whole: dict[str, Body]
     failures: list[dict[str, Any]]
     advance: dict[str, Any]
+    spent: dict[str, Any]
+    costs: list[float]
+    tokens: list[int]
+
+
+def of(store: Store, cache: Cache, agent: str) -> Index:
+    """The state of the log `runs/<agent>` as it is now."""
+    return fold(store, cache, f"runs/{agent}", NAME, VERSION, empty, step).state
 
 
 def empty() -> Index:
     """The state of an empty log."""
-    return {"runs": [], "whole": {}, "failures": [], "advance": {}}
+    return {
+        "runs": [],
+        "whole": {},
+        "failures": [],
+        "advance": {},
+        "spent": {},
+        "costs": [],
+        "tokens": [],
+    }
 
 
 def step(index: Index, record: Record) -> None:
@@ -49,6 +73,7 @@ def step(index: Index, record: Record) -> None:
     take(known, record)
     if op == "ended":
         _count(index, record.body)
+        _spend(index, run, record)
         index["advance"].update(record.body.get("advance") or {})  # type: ignore[call-overload]
         _forget(index)
 
@@ -72,6 +97,37 @@ def _count(index: Index, body: Body) -> None:
         failure = {lane: [lanes[lane]["seq"], seqs] for lane, seqs in events.items()}
         index["failures"].append(failure)
         del index["failures"][:-FAILURES]
+
+
+def _spend(index: Index, run: str, record: Record) -> None:
+    """Add what the run cost to the quarter in which it was reserved."""
+    body: dict[str, Any] = record.body
+    held = body.get("reserved") or {}
+    reserved = Sum(1, held.get("cost", 0.0), held.get("tokens", 0))
+    used = counted(body.get("cost_usd"), body.get("tokens_in"), body.get("tokens_out"), reserved)
+    began = made_at(run) or wall_of(str(index["whole"][run].get("started") or record.at))
+    quarter = str(int(began) // QUARTER)
+    index["spent"][quarter] = list(Sum(*index["spent"].get(quarter, ())).plus(used))
+    if len(index["spent"]) > QUARTERS:
+        del index["spent"][min(index["spent"], key=int)]
+    if used.cost and not used.unknown:
+        index["costs"] = [*index["costs"], used.cost][-TYPICAL:]
+    if used.tokens and body.get("tokens_in") is not None:
+        index["tokens"] = [*index["tokens"], used.tokens][-TYPICAL:]
+
+
+def spent(index: Index, since: float, until: float) -> Sum:
+    """What ended runs that were reserved from `since` until before `until` amount to."""
+    total = Sum()
+    for quarter, one in index["spent"].items():
+        if since <= int(quarter) * QUARTER < until:
+            total = total.plus(Sum(*one))
+    return total
+
+
+def has_ended(index: Index, run: str) -> bool:
+    """Whether the end of `run`, one of the newest, is on record."""
+    return index["whole"].get(run, {}).get("outcome") is not None
 
 
 def _forget(index: Index) -> None:

@@ -47,6 +47,9 @@ _ROWS = (
 )
 OUTCOMES = {row.word: row for row in _ROWS}
 
+NOTHING_RAN = frozenset({"config", "launch_failed", "render_failed"})
+"""Outcomes of runs that ended before any model was asked: unless it is known, they cost nothing."""
+
 UNPREPARED = frozenset({"config", "render_failed"})
 """Outcomes of runs that were never told anything: they have no files."""
 
@@ -162,6 +165,13 @@ def settle_expectations(
         reason = verdict.reason if counts or not missing else f"{verdict.reason}; {missing}"
         return replace(verdict, idle=idle, counts_as_ok=counts, reason=reason)
     return verdict
+
+
+def free_where_nothing_ran(verdict: Verdict) -> Verdict:
+    """The verdict with a cost of 0 where its outcome says so and nothing else is known."""
+    if verdict.outcome not in NOTHING_RAN or verdict.cost_usd is not None:
+        return verdict
+    return replace(verdict, cost_usd=0.0, tokens_in=0, tokens_out=0)
 
 
 def _missing(expects: Expects, left: Left) -> str:

@@ -25,6 +25,7 @@ from fleet.status.health import (
     runner,
 )
 from fleet.status.held import held
+from fleet.status.money import of_all
 from fleet.status.sources import Sources
 from fleet.whereabouts import LEADER, original
 
@@ -58,19 +59,23 @@ def status(sources: Sources) -> Body:
     its state is; its `not_started` is None, or says why its last slot did not start a run: {slot,
     result, detail}. `accounts` has those that are held, see `held`. `copy_of` is None, or in a copy
     of a home where its agents run: {host, path}. `anomalies` are what of an agent is far from its
-    own history (see `status.anomalies`). `warning` is one line, `damaged` counts the lines that
+    own history (see `status.anomalies`). `cost_today` is what ended runs cost, those of unknown
+    cost what they were reserved, `reserved` what runs that go on may cost, `money` the same of all.
+    `warning` is one line, `damaged` counts the lines that
     cannot be read, by log.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
-    agents = list(each(sources, open_runs))
+    now = datetime.fromtimestamp(sources.store.now().wall, UTC)
+    day = sources.ledger.day(now)
+    agents = list(each(sources, open_runs, day))
     leader = runner(sources.store, sources.config.state)
     told = alerts.open_ones(sources.store, sources.cache)
-    now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     lines = dict(_damaged(sources.store, sources.cache))
     return {
         "health": in_all(sources, leader, agents, lines, told),
         "agents": agents,
         "accounts": held(sources),
+        "money": of_all(sources, day),
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [alert.as_json() for alert in told],
         "anomalies": list(anomalies(sources, agents, now, alive=bool(leader["alive"]))),

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from fleet.config.model import Agent
+from fleet.ledger import Day
 from fleet.ports import Store, read_kept
 from fleet.records import Body
 from fleet.status.due import next_due
 from fleet.status.health import failed
+from fleet.status.money import of_agent
 from fleet.status.sources import Sources
 
 if TYPE_CHECKING:
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 FIRES = "fires"  # the log in which the runner says what became of each slot
 FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
-RUNS_A_DAY = 300  # runs of one agent that are summed for its cost of the day
 
 
 def states(sources: Sources) -> dict[str, str]:
@@ -29,7 +30,7 @@ def states(sources: Sources) -> dict[str, str]:
     }
 
 
-def each(sources: Sources, open_runs: "Mapping[str, Run]") -> Iterator[Body]:
+def each(sources: Sources, open_runs: "Mapping[str, Run]", day: Day) -> Iterator[Body]:
     """The object of every agent, in the order of the config; `open_runs` by agent."""
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     last_fires = _last_fires(sources.store)
@@ -38,13 +39,13 @@ def each(sources: Sources, open_runs: "Mapping[str, Run]") -> Iterator[Body]:
         if not claim.key.startswith(("agent:", "cap:")):
             held.setdefault(claim.holder, []).append(claim.key)
     for agent in sources.config.agents.values():
-        yield _agent(sources, agent, open_runs.get(agent.id), now) | {
+        yield _agent(sources, agent, open_runs.get(agent.id), day, now) | {
             "claims": held.get(agent.id, []),
             "not_started": _not_started(last_fires.get(agent.id)),
         }
 
 
-def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime) -> Body:
+def _agent(sources: Sources, agent: Agent, running: "Run | None", day: Day, now: datetime) -> Body:
     last = sources.runs.last_ended(agent.id)
     due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None
     return {
@@ -55,7 +56,7 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", now: datetime)
         "last_ended": last.ended if last else None,
         "next_due": due.isoformat(timespec="seconds") if due else None,
         "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
-        "cost_today": _cost(sources, agent.id, now),
+        **of_agent(sources, agent, day),
     }
 
 
@@ -83,15 +84,3 @@ def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | N
     if control.paused or sources.config.paused:
         return "paused"
     return "failing" if last is not None and failed(last) else "waiting"
-
-
-def _cost(sources: Sources, agent: str, now: datetime) -> float:
-    """Dollars of the runs that started on this local day; unknown costs count as nothing."""
-    zone = ZoneInfo(sources.config.timezone)
-    midnight = now.astimezone(zone).replace(hour=0, minute=0, second=0, microsecond=0)
-    today = [
-        run
-        for run in sources.runs.list(agent, RUNS_A_DAY, since=midnight.timestamp())
-        if run.started and datetime.fromisoformat(run.started) >= midnight
-    ]
-    return round(sum(run.cost_usd or 0.0 for run in today), 6)

@@ -11,7 +11,8 @@ from fleet.ports import Cache, Store
 if TYPE_CHECKING:
     from fleet.bus import Bus
     from fleet.claims import Claims
-    from fleet.runs import Runs
+    from fleet.ledger import Ledger
+    from fleet.runs import Runs, Spending
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,4 +27,6 @@ class Sources:
     claims: "Claims"
     controls: Controls
     accounts: Accounts
+    ledger: "Ledger"
+    spending: "Spending"
     warning: str

@@ -1,0 +1,193 @@
+"""Budgets at work: what a run is reserved, when it is refused, and what a person is told.
+
+The adding up is `ledger`'s and `runs.spending`'s; nothing here decides when an agent is due.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+from fleet.alerts import raise_alert
+from fleet.config.model import Agent, Budget, HomeConfig
+from fleet.errors import NotStarted
+from fleet.ledger import HAIR, Day, Reservation, Sum, launched_here, too_much
+from fleet.places import HOME_FILE
+from fleet.runner.decide import account_of
+from fleet.runner.state import FLEET_ACCOUNT
+from fleet.wiring import Fleet
+
+UNHEARD_OF = 0.50  # dollars reserved where no budget.per_run says it and no run has said its cost
+WARN = 0.8  # of a day's budget: then a person is told
+FIX = "raise the budget, or wait for tomorrow"
+
+
+class Bound(NamedTuple):
+    """One day's budget and what counts against it.
+
+    Attributes:
+        subject: the agent's id, or "fleet".
+        whose: the name of it in a sentence.
+        file: where the budget stands.
+        budget: the budget.
+        used: today, reservations included.
+    """
+
+    subject: str
+    whose: str
+    file: str
+    budget: Budget
+    used: Sum
+
+    def too_much(self, need: Sum) -> str:
+        """Why one more run does not fit; "" when it does."""
+        bounds = (self.budget.per_day, self.budget.tokens_per_day)
+        return too_much(self.whose, *bounds, self.used, need)
+
+    @property
+    def share(self) -> float:
+        """The used part of the budget, of dollars or of tokens, whichever is larger."""
+        used, budget = self.used, self.budget
+        parts = ((used.cost, budget.per_day), (used.tokens, budget.tokens_per_day))
+        return max((part / most for part, most in parts if most), default=0.0)
+
+    @property
+    def line(self) -> str:
+        """What was used of it."""
+        dollars, tokens = self.budget.per_day, self.budget.tokens_per_day
+        parts = [
+            *([] if dollars is None else [f"${self.used.cost:.2f} of ${dollars:.2f}"]),
+            *([] if tokens is None else [f"{self.used.tokens} of {tokens} tokens"]),
+        ]
+        return f"{self.whose} used {' and '.join(parts)} today"
+
+
+def is_bound(config: HomeConfig, agent: Agent) -> bool:
+    """Whether a budget of the day holds for the agent, its own or the fleet's."""
+    return any(
+        most is not None
+        for budget in (agent.budget, config.budget)
+        for most in (budget.per_day, budget.tokens_per_day)
+    )
+
+
+def need(fleet: Fleet, agent: Agent) -> Sum:
+    """What one more run of the agent is reserved: `cost` in dollars, `tokens` in and out.
+
+    Dollars: `budget.per_run`, the smaller of agent's and fleet's; else the mean of its newest 20
+    runs whose cost is known; else `UNHEARD_OF`. A command that never said what it costs is reserved
+    nothing as long as no `budget.per_day` asks. Tokens: the mean of its newest 20; else 0.
+    """
+    cost, tokens = fleet.spending.typical(agent.id)
+    asked = agent.budget.per_day is not None or fleet.config.budget.per_day is not None
+    if agent.launch == "command" and cost is None and not asked:
+        return Sum(1, 0.0, tokens or 0)
+    known = cost if agent.budget.per_run is None else agent.budget.per_run
+    return Sum(1, UNHEARD_OF if known is None else known, tokens or 0)
+
+
+def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
+    """Set aside what `run` may cost; whoever calls holds the claim of the agent.
+
+    Raises:
+        NotStarted: it does not fit into a budget of today (reason `over_budget`).
+    """
+    day = fleet.ledger.day(_now(fleet))
+    if day.total == Sum():
+        recount(fleet)
+    for other, held in day.open.items():
+        if held.agent == agent.id:  # its run is over, or never began: the claim is ours
+            close(fleet, other)
+    wants = need(fleet, agent)
+
+    def check(day: Day) -> None:
+        for bound in bounds(fleet, agent, day):
+            if detail := bound.too_much(wants):
+                raise NotStarted(detail, FIX, reason="over_budget")
+
+    held = Reservation(agent.id, account_of(agent), wants.cost, wants.tokens, launched_here())
+    fleet.ledger.reserve(run, held, check)
+    tell(fleet, agent)
+
+
+def close(fleet: Fleet, run: str) -> None:
+    """Settle what `run` was reserved if it has ended, take it back if it is not on record.
+
+    So whoever may still put it on record must not be alive, or must be the caller.
+    """
+    held = fleet.ledger.held(run)
+    if held is None:
+        return
+    found = fleet.runs.of(held.agent, run)
+    if found is None:
+        fleet.ledger.drop(run)
+    elif not found.open:
+        fleet.ledger.settle(found)
+
+
+def mend(fleet: Fleet) -> None:
+    """Close what is reserved for runs that are over, or whose launcher died before they began.
+
+    Who reserved or ended them was killed before it could.
+    """
+    now = _now(fleet)
+    for moment in (now, now - timedelta(days=1)):
+        for run, held in fleet.ledger.day(moment).open.items():
+            dead = not held.launcher_lives()  # asked first: it may put the run on record until then
+            if dead or fleet.runs.of(held.agent, run) is not None:
+                close(fleet, run)
+
+
+def recount(fleet: Fleet) -> None:
+    """Make today's ledger what the runs' own records say.
+
+    It was lost or restored, or an older version of fleet ran earlier on this day.
+    """
+    agents = fleet.config.agents
+
+    def account(name: str) -> str:
+        agent = agents.get(fleet.config.called_now(name) or name)
+        return account_of(agent) if agent else FLEET_ACCOUNT
+
+    today = fleet.ledger.day(_now(fleet)).date
+    logs = fleet.runs.agents()
+    fleet.ledger.change(today, lambda day: fleet.spending.recounted(day, logs, account))
+
+
+def tell(fleet: Fleet, agent: Agent, *, refused: bool = False) -> None:
+    """Tell a person once a day of a budget that is nearly used up, and once of one that is.
+
+    `refused`: a run of the agent was, so a budget into which no further run of it fits is used up.
+    """
+    if not is_bound(fleet.config, agent):
+        return
+    day = fleet.ledger.day(_now(fleet))
+    for bound in bounds(fleet, agent, day):
+        full = bound.too_much(need(fleet, agent)) if refused else ""
+        if not full and bound.share < WARN - HAIR:
+            continue
+        done, kind = "runs start until it is used up", "budget-warning"
+        if full or bound.share >= 1 - HAIR:
+            done, kind = "no run of it starts until tomorrow", "budget"
+        raise_alert(
+            fleet.store,
+            kind=kind,
+            subject=bound.subject,
+            what=full or bound.line,
+            done=done,
+            fix=f"raise the budget in {bound.file}, or let it rest",
+            key=f"{kind}/{bound.subject}/{day.date}",
+        )
+
+
+def bounds(fleet: Fleet, agent: Agent, day: Day) -> Iterator[Bound]:
+    """The budgets that hold for a run of the agent, and what counts against them on `day`."""
+    own, all_of_them = agent.budget, fleet.config.budget
+    if (own.per_day, own.tokens_per_day) != (None, None):
+        spent = fleet.spending.of(agent.id, day).total
+        yield Bound(agent.id, agent.id, agent.file, own, spent)
+    if (all_of_them.per_day, all_of_them.tokens_per_day) != (None, None):
+        yield Bound(FLEET_ACCOUNT, "the fleet", HOME_FILE, all_of_them, day.total)
+
+
+def _now(fleet: Fleet) -> datetime:
+    return datetime.fromtimestamp(fleet.store.now().wall, UTC)
