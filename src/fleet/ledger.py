@@ -152,7 +152,7 @@ def too_much(whose: str, dollars: float | None, tokens: int | None, used: Sum, n
         need: what the run would be reserved.
     """
     if dollars is not None and used.cost + max(need.cost, 2 * HAIR) > dollars + HAIR:
-        spent = f"{whose} spent ${used.cost:.2f} of ${dollars:.2f} today"
+        spent = f"{whose} spent or reserved ${used.cost:.2f} of ${dollars:.2f} today"
         return f"{spent}, and a run may cost ${need.cost:.2f}"
     if tokens is not None and used.tokens + max(need.tokens, 1) > tokens:
         spent = f"{whose} used {used.tokens} of {tokens} tokens today"

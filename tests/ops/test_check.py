@@ -115,7 +115,6 @@ def test_an_agent_that_is_woken_or_off_is_none(quiet_home, write, extra) -> None
         ("wake_on: {addressed: true}", "wake_on"),
         ('quiet: "22:00-06:00"', "quiet"),
         ('gate: ["./bin/x"]', "gate"),
-        ("budget: {per_day: 5.00}", "budget.per_day"),
     ],
 )
 def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) -> None:

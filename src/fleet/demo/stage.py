@@ -55,7 +55,8 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
     """
     homes.copy("growth", target)
     config = target / "fleet.yaml"
-    config.write_text(homes.paused(config.read_text(encoding="utf-8"), yes=False), encoding="utf-8")
+    text = homes.paused(config.read_text(encoding="utf-8"), yes=False)
+    config.write_text(_unpaid(text), encoding="utf-8")
     every = EVERY_FAST if fast else EVERY
     begin = time.time() + BEGIN
     add_collector(target)
@@ -66,6 +67,12 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
         lines = _acted(file.read_text(encoding="utf-8"), wait, offset, fast=fast, seed=seed)
         lines += ["priority: high"] if agent in OFTEN else []
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _unpaid(text: str) -> str:
+    """A fleet.yaml without its budget: a stand-in costs nothing and says so to nobody."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("budget:"))
 
 
 def add_collector(target: Path, *lines: str) -> None:

@@ -9,14 +9,10 @@ AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
     "wake_on": lambda agent: agent.wake_on,
     "quiet": lambda agent: agent.quiet,
     "gate": lambda agent: agent.gate,
-    "budget.per_day": lambda agent: agent.budget.per_day,
-    "budget.tokens_per_day": lambda agent: agent.budget.tokens_per_day,
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }
 HOME_FIELDS: Mapping[str, Callable[[HomeConfig], object]] = {
-    "budget.per_day": lambda config: config.budget.per_day,
-    "budget.tokens_per_day": lambda config: config.budget.tokens_per_day,
     "on_alert": lambda config: config.on_alert,
     "heartbeat": lambda config: config.heartbeat,
 }

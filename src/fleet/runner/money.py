@@ -95,7 +95,7 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
     if day.total == Sum():
         recount(fleet)
     for other, held in day.open.items():
-        if held.agent == agent.id:  # its run is over, or never began: the claim is ours
+        if held.agent in fleet.config.names_of(agent.id):  # its run is over, or never began: the claim is ours
             close(fleet, other)
     wants = need(fleet, agent)
 
