@@ -94,9 +94,9 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
     day = fleet.ledger.day(_now(fleet))
     if day.total == Sum():
         recount(fleet)
-    for other, held in day.open.items():
-        if held.agent in fleet.config.names_of(agent.id):  # its run is over, or never began: the claim is ours
-            close(fleet, other)
+    names = fleet.config.names_of(agent.id)
+    for other in [run for run, held in day.open.items() if held.agent in names]:
+        close(fleet, other)  # it is over, or never began: the claim is ours
     wants = need(fleet, agent)
 
     def check(day: Day) -> None:
