@@ -61,8 +61,7 @@ def status(sources: Sources) -> Body:
     of a home where its agents run: {host, path}. `anomalies` are what of an agent is far from its
     own history (see `status.anomalies`). `cost_today` is what ended runs cost, those of unknown
     cost what they were reserved, `reserved` what runs that go on may cost, `money` the same of all.
-    `warning` is one line, `damaged` counts the lines that
-    cannot be read, by log.
+    `warning` is one line, `damaged` counts the lines that cannot be read, by log.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
