@@ -20,7 +20,7 @@ LONGEST = 1000  # characters of each of its texts that are shown
 TEXTS = ("what", "done", "fix")
 NOTICES = frozenset(
     {
-        *("auth", "breaker", "budget", "budget-warning", "clock", "failing"),
+        *("auth", "breaker", "budget", "budget-warning", "cli-changed", "clock", "failing"),
         *("limit", "low-disk", "shadow", "taken-over"),
     }
 )

@@ -64,6 +64,16 @@ def test_a_clean_result_is_ok_with_all_its_numbers(case: Case) -> None:
     assert verdict == Verdict("ok", cost_usd=0.25, tokens_in=162, tokens_out=22, turns=3)
 
 
+def test_the_version_that_the_cli_says_is_kept(case: Case) -> None:
+    """The init line names it in newer versions; odd words there are none, long ones are cut."""
+    said = [{"type": "system", "subtype": "init", "claude_code_version": one} for one in
+            ("2.1.332", 7, "x" * 99)]  # fmt: skip
+
+    assert [case.claude(one, RESULT).cli for one in said] == ["2.1.332", None, "x" * 39 + "…"]
+    assert case.claude(said[0]).cli == "2.1.332"
+    assert case.claude(RESULT).cli is None
+
+
 def test_the_order_of_keys_and_earlier_results_do_not_matter(case: Case) -> None:
     """The last result line counts, whatever the order of its keys."""
     turned = dict(reversed(RESULT.items())) | {"total_cost_usd": 0.5}

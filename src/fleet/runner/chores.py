@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
+from fleet.runner.cliwatch import CliWatch
 from fleet.runner.warm import Warmer
 from fleet.wiring import Fleet
 
@@ -20,4 +21,4 @@ class Chore(Protocol):
 
 def chores() -> tuple[Chore, ...]:
     """All of them, in the order of their looks."""
-    return (Warmer(),)
+    return (Warmer(), CliWatch())

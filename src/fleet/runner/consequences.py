@@ -15,7 +15,7 @@ from fleet.config.env_file import CREDENTIALS
 from fleet.config.model import Agent
 from fleet.controls import FLEET, local
 from fleet.records import wall_of
-from fleet.runner import breaker, money
+from fleet.runner import breaker, cliwatch, money
 from fleet.runner.slots import Slots
 from fleet.runs import Run
 from fleet.status import failed
@@ -46,6 +46,7 @@ def after(fleet: Fleet, run: Run) -> None:
     _retry(fleet, agent, run)
     _break(fleet, agent, run)
     _tell_when_failing(fleet, agent)
+    cliwatch.after(fleet, run)
 
 
 def of_the_last_runs(fleet: Fleet) -> None:

@@ -69,7 +69,7 @@ def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list
     starts: list[Decision] = []
     others: list[Decision] = []
     cost, tokens = state.cost_today, state.tokens_today
-    canary = any(_is_claude(config, name) for name in state.running)
+    canary = not state.canary_free
     for one in sorted(ready, key=turn):
         known = state.agents[one.agent]
         held = _held_by_canary(config, state, one, canary=canary)

@@ -31,8 +31,9 @@ from fleet.errors import (
 )
 from fleet.identity import SYSTEM, Author
 from fleet.masking import mask, mask_body, secret_values
+from fleet.ops.claude_cli import version_of
 from fleet.records import Body, new_id
-from fleet.runner import lead, money, settle
+from fleet.runner import cliwatch, lead, money, settle
 from fleet.runner.decide import decide
 from fleet.runner.launchers import Plan, environment, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper, whole
@@ -152,7 +153,8 @@ def start(
         context, planned = _prepare(fleet, agent, run, cause)
         files = hashes(fleet.config.run_folder(run), MADE)
         facts = cast("Body", context.manifest["facts"])
-        record(context=facts, made=_made(fleet, context, files))
+        cli = version_of(fleet.store, planned.argv[0]) if planned.format == "claude" else None
+        record(cli=cli, context=facts, made=_made(fleet, context, files))
     except (RenderFailed, BadHome, EndedBadly, Rejected) as fault:
         record()
         outcome = "render_failed" if isinstance(fault, RenderFailed) else "config"
@@ -221,6 +223,8 @@ def run_by_hand(
     if taken := lead.settle_in(fleet, take_over=take_over):
         on_line(taken)
     settle.reconcile(fleet)
+    if agent.launch == "claude":
+        cliwatch.learn_by_hand(fleet)
     try:
         reserve(fleet, agent, run)
     except NotStarted as fault:

@@ -8,6 +8,7 @@ is free has its outcome on record.
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import cast
@@ -18,6 +19,7 @@ from fleet.config.model import Agent, Expects
 from fleet.errors import Unknown
 from fleet.logs import between
 from fleet.masking.run_files import mask_run
+from fleet.ops import claude_cli
 from fleet.records import Body, Sieve, rfc3339
 from fleet.runner import consequences, money
 from fleet.runner.launchers import environment
@@ -104,8 +106,16 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     order = read_json(folder / "keeper.json")
     judge = judge_claude if order.get("format") == "claude" else judge_command
     verdict = judge(exit_, folder / "stdout.jsonl", folder / "stderr.log")
+    if order.get("format") == "claude" and not verdict.cli:
+        verdict = replace(verdict, cli=_cli(fleet, run, order))
     known = fleet.config.agents.get(agent)
     return finish(fleet, agent, run, verdict, known.expects if known else NOTHING)
+
+
+def _cli(fleet: Fleet, run: str, order: Body) -> str:
+    """The CLI's version where the CLI does not say it: what was known at the start, else now."""
+    argv = cast("list[str]", order.get("argv") or [""])
+    return fleet.runs.find(run).cli or claude_cli.version_of(fleet.store, argv[0])
 
 
 def _mask(fleet: Fleet, run: str) -> None:

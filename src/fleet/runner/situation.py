@@ -10,6 +10,7 @@ from fleet.errors import TryAgain
 from fleet.ledger import Day, Sum
 from fleet.runner import money
 from fleet.runner.breaker import breaker_of
+from fleet.runner.cliwatch import canary_of
 from fleet.runner.state import AccountState, AgentState, Slot, State
 from fleet.status import low_disk
 from fleet.wiring import Fleet
@@ -57,7 +58,7 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
     Raises:
         TryAgain: what all of them share cannot be read.
     """
-    config = fleet.config
+    config, canary = fleet.config, canary_of(fleet)
     day = fleet.ledger.day(now)
     agents: dict[str, AgentState] = {}
     accounts: dict[str, AccountState] = {}
@@ -78,6 +79,8 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
         accounts=accounts,
         cost_today=day.total.cost,
         tokens_today=day.total.tokens,
+        canary=canary.why,
+        canary_free=canary.free,
     )
     return state, faults
 

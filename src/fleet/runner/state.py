@@ -102,6 +102,7 @@ class State:
         tokens_today: the same in tokens.
         accounts: those that are held, by name.
         canary: "" or why agents of the `claude` CLI start one at a time.
+        canary_free: whether, then, one of them may start now.
     """
 
     agents: Mapping[str, AgentState] = field(default_factory=dict)
@@ -114,6 +115,7 @@ class State:
     tokens_today: int = 0
     accounts: Mapping[str, AccountState] = field(default_factory=dict)
     canary: str = ""
+    canary_free: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class Runs:
         attempt: int = 1,
         caught_up: bool = False,
         shadow: bool = False,
+        cli: str | None = None,
         context: Body | None = None,
         made: Body | None = None,
     ) -> Record:
@@ -74,21 +75,13 @@ class Runs:
             attempt: 1, or more for a retry of the same slot.
             caught_up: whether it stands for slots that were missed.
             shadow: whether what it writes to others waits for a person.
+            cli: the version of the CLI, "" when that is not known; None for other commands.
             context: what its prompt shows, the `facts` of its manifest; may come with `finish`.
             made: what its context was made from, so that it can be built again.
         """
-        body: Body = {
-            "op": "started",
-            "run": run,
-            "agent": agent,
-            "slot": slot,
-            "attempt": attempt,
-            "by": author.by,
-            "caught_up": caught_up,
-            "shadow": shadow,
-            "context": context,
-            "made": made,
-        }
+        body: Body = {"op": "started", "run": run, "agent": agent, "slot": slot}
+        body |= {"attempt": attempt, "by": author.by, "caught_up": caught_up, "shadow": shadow}
+        body |= {"cli": cli, "context": context, "made": made}
         return self._append(agent, body, key=f"started:{run}")
 
     def finish(

@@ -60,7 +60,7 @@ def judge_claude(exit_: Json, stdout: Path, stderr: Path) -> Verdict:
     else:
         found = _with_result(exit_, output, output.result, stream.answer(output.result))
         verdict = replace(found, **asdict(stream.numbers(output.result)))
-    return replace(verdict, reason=_line(verdict.reason))
+    return replace(verdict, reason=_line(verdict.reason), cli=output.version)
 
 
 def judge_command(exit_: Json, stdout: Path, stderr: Path) -> Verdict:

@@ -90,6 +90,7 @@ class Verdict:
         counts_as_ok: for `ok_with_denials` only: it left what it should, or reported.
         limit_until: seconds since the epoch at which a usage limit ends, None when not told.
         lost: for `killed` only: a crash of its host or of its keeper took it, nobody stopped it.
+        cli: the version that the CLI says it is, None when it does not.
     """
 
     outcome: str
@@ -103,6 +104,7 @@ class Verdict:
     counts_as_ok: bool = False
     limit_until: float | None = None
     lost: bool = False
+    cli: str | None = None
 
     @property
     def row(self) -> Outcome:

@@ -42,6 +42,7 @@ class Run:
         retracted: why it was taken back, None when it was not.
         read: references of what it read after its prompt; known when it has ended.
         read_left_out: how many more it read.
+        cli: the version of the CLI that it was, "" when that is not known; None for other commands.
     """
 
     id: str
@@ -72,6 +73,7 @@ class Run:
     retracted: str | None = None
     read: tuple[str, ...] = ()
     read_left_out: int = 0
+    cli: str | None = None
 
     @property
     def row(self) -> Outcome | None:
@@ -110,6 +112,7 @@ class Run:
             "tokens_in": self.tokens_in,
             "tokens_out": self.tokens_out,
             "turns": self.turns,
+            "cli": self.cli or None,
             "events_shown": self.events_shown,
             "shown": list(self.shown),
             "read": list(self.read),
@@ -127,11 +130,14 @@ class Run:
         }
 
 
-_SAID = {"started": ("slot", "attempt", "by", "caught_up", "shadow"), "report": ("next", "idle")}
+_SAID = {
+    "started": ("slot", "attempt", "by", "caught_up", "shadow", "cli"),
+    "report": ("next", "idle"),
+}
 _SAID["ended"] = (
     *("ended", "outcome", "reason", "cost_usd", "tokens_in", "tokens_out", "turns"),
     *("events_shown", "shown", "denials", "advance", "limit_until", "lost", "counts_as_ok"),
-    *("read", "read_left_out"),
+    *("read", "read_left_out", "cli"),
 )
 
 
@@ -143,7 +149,13 @@ def take(known: Body, record: Record) -> None:
         return
     known["id"] = body.get("run")
     known["agent"] = record.stream.removeprefix("runs/")
-    known.update({name: body[name] for name in _SAID[op] if name in body})
+    known.update(
+        {
+            name: body[name]
+            for name in _SAID[op]
+            if name in body and (name != "cli" or body[name] or name not in known)
+        }
+    )
     if op == "started":
         known["started"] = record.at
         known["context"] = body.get("context") or {}

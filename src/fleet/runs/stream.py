@@ -14,6 +14,7 @@ from fleet.text import clip, escape
 MAX_LINE = 16 << 20  # bytes; a longer line of output is skipped: no result line comes near it
 EDGE = 4096  # bytes of plain output that are looked at, from each end
 MAX_DENIALS = 20
+MAX_VERSION = 40  # characters
 
 Json = Mapping[str, object]
 
@@ -27,12 +28,14 @@ class Output:
         lines: how many JSON objects there are.
         retry_status: HTTP status of the newest retry, None when an answer came after it.
         limit_ends: epoch seconds, when the newest word on the usage limit was a refusal.
+        version: what the CLI says it is, None when it does not.
     """
 
     result: Json | None = None
     lines: int = 0
     retry_status: int | None = None
     limit_ends: float | None = None
+    version: str | None = None
 
 
 def read_stream(path: Path) -> Output:
@@ -50,6 +53,9 @@ def _take(output: Output, message: Json) -> None:
     kind = message.get("type")
     if kind == "result":
         output.result = message
+    elif kind == "system" and message.get("subtype") == "init":
+        said = message.get("claude_code_version")
+        output.version = clip(said, MAX_VERSION) if isinstance(said, str) else None
     elif kind == "system" and message.get("subtype") == "api_retry":
         output.retry_status = count(message.get("error_status"))
     elif kind == "assistant":

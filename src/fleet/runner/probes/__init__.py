@@ -94,6 +94,7 @@ def _look(program: Path, path: str, folder: Path, left: ExitStack) -> Seen:
             root,
             context=f"# You are a probe\n\n@{root}/pulled\n",
             prompt=task,
+            agent="probe",
             environ={"PATH": path, "TMPDIR": str(folder)},
             hooks=_hooks(),
             cwd=root,
