@@ -1,14 +1,12 @@
 """How a run ended is read from its exit and its output, neither of which is believed alone."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fleet.runs import OUTCOMES, Verdict, judge_claude, judge_command
-from fleet.runs.limits import limit_ends
 
 EXIT = {"ended_by": "exit", "returncode": 0, "signal": None, "ended": "2026-11-30T12:00:00+00:00"}
 RESULT: dict[str, Any] = {
@@ -323,33 +321,6 @@ def test_any_command_is_judged_by_exit_and_output(
 ) -> None:
     """Exit 0 with output is ok, without it empty; a limit's text is a limit, a death a failure."""
     assert case.command(out, err, **exit_).outcome == outcome
-
-
-@pytest.mark.parametrize(
-    ("text", "ends"),
-    [
-        (LIMIT, "2026-12-01T03:20:00+00:00"),
-        ("You've hit your limit · resets 2:10pm (Europe/Moscow)", "2026-12-01T11:10:00+00:00"),
-        ("You've hit your limit · resets 8pm (Africa/Cairo)", "2026-11-30T18:00:00+00:00"),
-        ("hit your weekly limit · resets Dec 3 at 5pm (UTC)", "2026-12-03T17:00:00+00:00"),
-        ("hit your weekly limit · resets Jan 2 at 5pm", "2027-01-02T17:00:00+00:00"),
-        ("Claude AI usage limit reached|1796083200", "2026-12-01T00:00:00+00:00"),
-        ("Limits will reset at 9:30 AM.", "2026-12-01T09:30:00+00:00"),
-    ],
-)
-def test_the_end_of_a_limit_is_read_from_its_text(text: str, ends: str) -> None:
-    """Clock times with a zone, dates and epochs give the first such moment after the run."""
-    now = datetime(2026, 11, 30, 12, tzinfo=UTC)
-
-    assert limit_ends(text, now) == datetime.fromisoformat(ends).timestamp()
-
-
-@pytest.mark.parametrize(
-    "text", ["", "resets 25:00", "resets Foo 99 at 5pm", "resets 31:99pm (No/Where)", "429"]
-)
-def test_a_limit_without_a_readable_end_has_none(text: str) -> None:
-    """Nonsense gives None, so that the caller falls back to its own waiting time."""
-    assert limit_ends(text, datetime(2026, 11, 30, 12, tzinfo=UTC)) is None
 
 
 def test_every_verdict_is_in_the_table() -> None:

@@ -15,6 +15,7 @@ MAX_LINE = 16 << 20  # bytes; a longer line of output is skipped: no result line
 EDGE = 4096  # bytes of plain output that are looked at, from each end
 MAX_DENIALS = 20
 MAX_VERSION = 40  # characters
+MILLIS = 1e11  # a later moment than any in seconds: it was told in milliseconds
 
 Json = Mapping[str, object]
 
@@ -29,13 +30,20 @@ class Output:
         retry_status: HTTP status of the newest retry, None when an answer came after it.
         limit_ends: epoch seconds, when the newest word on the usage limit was a refusal.
         version: what the CLI says it is, None when it does not.
+        refused: whether the newest word on the usage limit was a refusal, and no answer came after.
+        limit_ends: epoch seconds at which a refused limit ends, None when it does not say.
+        fault: what the CLI calls the fault that ended its last answer (`rate_limit`), "" if none.
+        plain: the last line that is no JSON: the CLI's own, a model's words stand in JSON.
     """
 
     result: Json | None = None
     lines: int = 0
     retry_status: int | None = None
+    refused: bool = False
     limit_ends: float | None = None
     version: str | None = None
+    fault: str = ""
+    plain: str = ""
 
 
 def read_stream(path: Path) -> Output:
@@ -46,6 +54,8 @@ def read_stream(path: Path) -> Output:
         if message is not None:
             output.lines += 1
             _take(output, message)
+        elif text := _plain(line):
+            output.plain = text
     return output
 
 
@@ -59,15 +69,23 @@ def _take(output: Output, message: Json) -> None:
     elif kind == "system" and message.get("subtype") == "api_retry":
         output.retry_status = count(message.get("error_status"))
     elif kind == "assistant":
-        output.retry_status = None
+        _answered(output, message)
     elif kind == "rate_limit_event":
-        output.limit_ends = _refused_until(message.get("rate_limit_info"))
+        _limited(output, message.get("rate_limit_info"))
 
 
-def _refused_until(info: object) -> float | None:
-    if not isinstance(info, dict) or info.get("status") != "rejected":
-        return None
-    return amount(info.get("resetsAt"))
+def _answered(output: Output, message: Json) -> None:
+    said = message.get("message")
+    output.fault = str(message.get("error") or "")
+    if output.fault or (isinstance(said, dict) and said.get("model") == "<synthetic>"):
+        return  # the CLI wrote it itself, in a model's place
+    output.retry_status, output.refused, output.limit_ends = None, False, None
+
+
+def _limited(output: Output, info: object) -> None:
+    output.refused = isinstance(info, dict) and info.get("status") == "rejected"
+    ends = amount(info.get("resetsAt")) if output.refused and isinstance(info, dict) else None
+    output.limit_ends = ends / 1000 if ends and ends > MILLIS else ends
 
 
 def _lines(path: Path) -> Iterator[bytes]:
@@ -81,6 +99,12 @@ def _lines(path: Path) -> Iterator[bytes]:
             if not too_long and (whole or len(line) < MAX_LINE):
                 yield line
             too_long = not whole
+
+
+def _plain(line: bytes) -> str:
+    """The line as text; "" for what may be a piece of JSON, or is too long to be a word."""
+    text = line.strip() if len(line) <= EDGE else b""
+    return "" if text[:1] in {b"{", b"["} else text.decode("utf-8", "replace")
 
 
 def _parsed(line: bytes) -> Json | None:
