@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from fleet.ledger import Day, Sum, in_all
+from fleet.ledger import DIGITS, Day, Sum, in_all
 from fleet.ports import Cache, Store
 from fleet.runs import index
 
@@ -56,7 +56,7 @@ class Spending:
         costs = [cost for one in known for cost in reversed(one["costs"])][: index.TYPICAL]
         tokens = [count for one in known for count in reversed(one["tokens"])][: index.TYPICAL]
         return (
-            sum(costs) / len(costs) if costs else None,
+            round(sum(costs) / len(costs), DIGITS) if costs else None,
             round(sum(tokens) / len(tokens)) if tokens else None,
         )
 
