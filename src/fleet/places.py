@@ -105,6 +105,11 @@ class Places(NamedTuple):
         return self.state / "archive"
 
     @property
+    def export(self) -> Path:
+        """What collectors of metrics read."""
+        return self.state / "export" / "fleet.prom"
+
+    @property
     def quarantine(self) -> Path:
         """Bytes that could not be read, with the reason."""
         return self.state / "quarantine"

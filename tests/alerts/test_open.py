@@ -1,6 +1,7 @@
 """Which alerts are open: a fold over the log, by kind and subject, until somebody acknowledges."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -160,3 +161,21 @@ def test_every_alert_says_what_happened_was_done_and_is_to_do() -> None:
             assert name in said, f"{path}:{call.lineno} has no {name}"
             empty = isinstance(said[name], ast.Constant) and not said[name].value
             assert not empty, f"{path}:{call.lineno}: {name} says nothing"
+
+
+def test_every_kind_is_told_in_the_docs() -> None:
+    """The table of kinds has each kind that the program raises, and whether it is a notice."""
+    page = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in page.splitlines() if re.match(r"\| `[a-z-]+` \|", line)]
+    told = {row[0].strip("| `"): row[-1].startswith("no") for row in rows if len(row) == 3}
+
+    kinds = set(re.findall(r'[kK][iI][nN][dD]\s?=\s?"([a-z-]+)"', raising()))
+    assert {"replaced-log", "trimmed-unread"} < set(told)
+    assert kinds | {"replaced-log", "trimmed-unread"} == set(told)
+    assert {kind for kind, notice in told.items() if notice} == alerts.NOTICES
+
+
+def raising() -> str:
+    """The text of every file that raises an alert."""
+    root = Path(fleet.__file__).parent
+    return "".join((root / path).read_text() for path in sorted({path for path, _ in calls()}))

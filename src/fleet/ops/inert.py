@@ -12,18 +12,11 @@ AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }
-HOME_FIELDS: Mapping[str, Callable[[HomeConfig], object]] = {
-    "on_alert": lambda config: config.on_alert,
-    "heartbeat": lambda config: config.heartbeat,
-}
 FIX = "do not rely on it yet"
 
 
 def inert(config: HomeConfig) -> Iterator[Finding]:
     """A note for each such field that is set."""
-    for name, said in HOME_FIELDS.items():
-        if said(config):
-            yield Finding("note", "fleet.yaml", 0, f"{name}: this version does not act on it", FIX)
     for name, told in AGENT_FIELDS.items():
         agents = [agent for agent in config.agents.values() if told(agent)]
         if agents:

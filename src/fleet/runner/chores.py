@@ -1,9 +1,14 @@
 """What the runner looks after beside the schedules: the list, and what each of them promises."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from fleet.runner.alerter import Alerter
 from fleet.runner.cliwatch import CliWatch
+from fleet.runner.exporter import Exporter
+from fleet.runner.heartbeat import Heartbeat
+from fleet.runner.pace import Pace
 from fleet.runner.warm import Warmer
 from fleet.wiring import Fleet
 
@@ -19,6 +24,18 @@ class Chore(Protocol):
         """
 
 
-def chores() -> tuple[Chore, ...]:
-    """All of them, in the order of their looks."""
-    return (Warmer(), CliWatch())
+@runtime_checkable
+class Closing(Protocol):
+    """A chore that has something to end or to say when the runner ends."""
+
+    def close(self, fleet: Fleet) -> None:
+        """The runner ends now: take a moment at most, and leave nothing that runs.
+
+        Raises:
+            TryAgain: the store refused; the next runner does it.
+        """
+
+
+def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
+    """All of them, in the order of their looks: the heartbeat is the pass's last act."""
+    return (Warmer(), CliWatch(), Alerter(echo), Exporter(pace), Heartbeat(echo, pace))

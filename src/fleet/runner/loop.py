@@ -23,9 +23,10 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from fleet.errors import TryAgain
 from fleet.places import NEXT_DUE
 from fleet.runner import consequences, lead
-from fleet.runner.chores import chores
+from fleet.runner.chores import Closing, chores
 from fleet.runner.engine import Engine
 from fleet.runner.keepers import Keepers
+from fleet.runner.pace import Pace
 from fleet.runner.situation import moment
 from fleet.runner.trigger import SlotTrigger
 from fleet.runs import Run
@@ -86,7 +87,8 @@ class Runner:
         self._until = until
         self._keepers = Keepers()
         self._engine = Engine(fleet, self._keepers, echo)
-        self._all_chores = chores()
+        self._pace = Pace()
+        self._all_chores = chores(echo, self._pace)
         self._published: dict[str, datetime | None] = {}
         self._stopping = False
         self._draining = False
@@ -117,6 +119,7 @@ class Runner:
                     return
                 self._wait()
         finally:
+            self._close()
             self._clock.shutdown(wait=False)
             for number, handler in old.items():
                 signal.signal(number, handler)
@@ -157,15 +160,26 @@ class Runner:
         if self._stopping and not self._draining:
             self._keepers.stop_all(self._fleet)
         said, self._saying = self._saying, set()
+        begin, self._pace.well = time.monotonic(), True
         for step in (self._reload, self._adopt, self._reap, self._look, self._chores):
             try:
                 step()
             except TryAgain as fault:
                 # A full disk or a held lock: nothing was lost, the next pass tries again.
+                self._pace.well = False
                 line = f"this pass could not finish: {fault}"
                 self._saying.add(line)
                 if line not in said:  # a fault that lasts is said once, not at every pass
                     self._echo(line)
+
+        self._pace.passes += 1
+        self._pace.seconds += time.monotonic() - begin
+
+    def _close(self) -> None:
+        for chore in self._all_chores:
+            if isinstance(chore, Closing):
+                with suppress(TryAgain):  # what a full disk refuses the next start does
+                    chore.close(self._fleet)
 
     def _reap(self) -> None:
         self._keepers.reap(self._fleet, self._ended)

@@ -20,7 +20,10 @@ LEAST = 8  # fewer say nothing
 FAR = 3.5  # modified z-score
 TIMES = 2.0  # as much, or as little, as usual
 OVERDUE = 3.0  # usual intervals without a success
-HELD = frozenset({"gated", "quiet_hours"})  # results of a slot that explain a silence
+EXPLAINED = frozenset(
+    {"gated", "quiet_hours", "waiting_for_limit", "auth_blocked", "over_budget", "daily_runs"}
+)
+"""Results of a slot that say why an agent is silent."""
 LONGEST = 1.5  # of the interval that nine of ten do not exceed: weekends are no silence
 
 
@@ -63,7 +66,7 @@ def _may_run(said: Body) -> bool:
     """Whether nothing that a person or the agent's own file said holds it back."""
     held = said["not_started"]
     why = held.get("result") if isinstance(held, dict) else None
-    return said["state"] in {"waiting", "failing"} and why not in HELD
+    return said["state"] in {"waiting", "failing"} and why not in EXPLAINED
 
 
 def of_runs(agent: str, tally: Tally, posts: dict[str, int]) -> Iterator[Body]:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from fleet.config.env_file import env_file_of, read_env_file
+from fleet.config.env_file import CREDENTIALS, env_file_of, read_env_file
 from fleet.config.model import Agent, HomeConfig
 from fleet.errors import BadHome
 from fleet.masking import secret_values
 
+DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 _PASS = frozenset(
     {
@@ -86,6 +87,13 @@ def search_path(env: Mapping[str, str], fleet_bin: Path | None = None) -> str:
     folders = (env.get("PATH") or SYSTEM_PATH).split(":")
     absolute = [folder for folder in folders if folder.startswith("/")]
     return ":".join([str(fleet_bin or folder_of_fleet()), *absolute])
+
+
+def of_errands(environ: Mapping[str, str], root: Path) -> dict[str, str]:
+    """What the operator's own commands get: what runs get, a desktop, and no login of the CLI."""
+    env = allowed(environ) | {name: environ[name] for name in DESKTOP if name in environ}
+    env = {name: value for name, value in env.items() if name not in CREDENTIALS}
+    return env | {"PATH": search_path(env), "FLEET_HOME": str(root)}
 
 
 def folder_of_fleet() -> Path:
