@@ -145,3 +145,14 @@ def test_nothing_of_the_key_is_written(stub: Start, launch: Launch) -> None:
             content = path.read_bytes()
             assert server.environ()["ANTHROPIC_API_KEY"].encode() not in content, path
             assert f"{run.id}.0000".encode() not in content, path
+
+
+def test_a_cli_that_stays_behind_its_result_is_a_success(stub: Start, launch: Launch) -> None:
+    """What hangs when the result is there is stopped, whatever it waits for; the result counts."""
+    stays = {"type": "command", "command": "sleep 600", "timeout": 600}
+
+    run = launch(stub(say("Done.")), hooks={"SessionEnd": [{"hooks": [stays]}]}, after_result=1)
+
+    assert run.exit["ended_by"] == "after_result"
+    assert run.verdict.outcome == "ok"
+    assert run.left() == set()

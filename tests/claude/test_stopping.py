@@ -67,10 +67,14 @@ def test_a_run_that_ignores_its_timeout_is_swept(tmp_path: Path, cli: Path, stub
 
 
 def test_stop_means_stopped(tmp_path: Path, cli: Path, stub: Start) -> None:
-    """SIGTERM of `fleet up`: the CLI and what escaped it are gone within the grace and 2 s."""
+    """SIGTERM of `fleet up`: the CLI and what escaped it are gone within the grace and 2 s.
+
+    Their runs are killed, what they were shown waits, their claims are free, their tokens dead.
+    """
     server = stub(bash("./hang"), say("Never said."))
     home = RealFleet(tmp_path / "home", cli, server)
     folders = [hanging(home, name, schedule="{every: 1s}") for name in ("one", "two")]
+    home.call("emit", "note", "n=1")
 
     with running(home) as up:
         assert until(lambda: all(hangs(folder)() for folder in folders), 60), up.said()
@@ -85,3 +89,5 @@ def test_stop_means_stopped(tmp_path: Path, cli: Path, stub: Start) -> None:
 
     assert {run.outcome for run in home.runs()} == {"killed"}
     assert home.fleet.claims.live() == []
+    assert [home.fleet.bus.lag(run.agent, {}) for run in home.runs()] == [1, 1]
+    assert all((home.fleet.store.get(f"tokens/{run}")[0] or {})["ended"] for run in runs)
