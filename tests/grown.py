@@ -67,6 +67,11 @@ def grown(tmp_path: Path) -> Path:
     event |= {"from_agent": "a", "to_agent": "outreach", "hops": 0, "run": None}
     store.append("events", [Draft(event)] * 97)
     said = {"finding": "x", "source": "y", "category": "success", "importance": "low", "run": run}
+    asked: Body = {"op": "asked", "from_agent": "outreach", "run": None, "cause": None}
+    asked |= {"options": ["yes", "no"]}
+    store.append("questions", [Draft({**asked, "text": f"{n}?"}) for n in range(4)])
+    dead: Body = {"op": "dead", "agent": "outreach", "attempts": 5, "runs": [run]}
+    store.append("deadletters", [Draft({**dead, "event": f"events#{n}"}) for n in range(94, 98)])
     memory = [Draft({"op": op, "text": f"{n}", **said}) for n, op in enumerate(REMEMBERED)]
     store.append("memory-log/outreach", memory)
     return root

@@ -21,11 +21,12 @@ TEXTS = ("what", "done", "fix")
 NOTICES = frozenset(
     {
         *("auth", "breaker", "budget", "budget-warning", "cli-changed", "clock", "failing"),
-        *("limit", "low-disk", "shadow", "taken-over"),
+        *("limit", "low-disk", "question", "shadow", "taken-over"),
     }
 )
 """Kinds in spite of which all counts as well: what `status` sees as long as it lasts (an
-agent that fails, an account without a login, a full disk), and what only wants to be known."""
+agent that fails, an account without a login, a full disk), and what only wants to be known
+or answered."""
 
 
 class Alert(NamedTuple):
@@ -178,6 +179,15 @@ def acknowledge(
         ]
         store.append(STREAM, [Draft(line) for line in lines])
     return [_alert(name, entry)._replace(open=False) for name, entry in wanted.items()]
+
+
+def seen_to(  # noqa: PLR0917 - what is closed, and by whom
+    store: Store, cache: Cache, kind: str, subject: str, by: str, person: Body | None
+) -> None:
+    """Close what is open of this kind about `subject`: a person did what it asks for."""
+    entry = _state(store, cache)["open"].get(_named({"kind": kind, "subject": subject}))
+    if entry is not None:
+        acknowledge(store, cache, [entry["seq"]], by=by, person=person)
 
 
 def _found(store: Store, seq: int) -> Record:

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from fleet.errors import Finding
     from fleet.identity import Author
 
-SHARED = ("events", "channels/", "metrics", "memory-log/")
-"""The logs, by the beginning of their names, that others read or that outlast the run."""
+SHARED = ("events", "channels/", "metrics", "memory-log/", "later")
+"""The logs, by the beginning of their names, that others read or that outlast the run.
+
+A question is none of them: it goes to a person only, who may know what a trial would ask.
+"""
 PREFIX = "shadow/"
 STAGED, ACCEPTED, DROPPED = "staged", "accepted", "dropped"
 

@@ -111,6 +111,33 @@ def parse_moment(text: str, *, now: "datetime", zone: "tzinfo") -> "datetime":
     return moment
 
 
+def parse_ahead(text: str, *, now: "datetime", zone: "tzinfo") -> "datetime":
+    """An instant ahead as people write one, aware: the forms of `parse_moment`, seen from behind.
+
+    `3d` is that long after `now`, whatever clocks do meanwhile; `03:00` the next time the clock
+    shows it. A date or an instant is itself, also one that is past.
+
+    Raises:
+        ValueError: none of these, or outside of 1970 to 2999.
+    """
+    from datetime import datetime, timedelta
+
+    if _DURATION.fullmatch(text):
+        try:
+            return datetime.fromtimestamp(now.timestamp() + parse_duration(text), zone)
+        except (OverflowError, ValueError, OSError):
+            raise ValueError(f"'{text}' is too far ahead") from None
+    if clock := _CLOCK.fullmatch(text):
+        local = now.astimezone(zone)
+        at = local.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
+        coming = (at.replace(fold=0), at.replace(fold=1), at.replace(fold=0) + timedelta(days=1))
+        return next(one for one in coming if one.timestamp() > now.timestamp())
+    try:
+        return parse_moment(text, now=now, zone=zone)
+    except ValueError as fault:
+        raise ValueError(str(fault).replace("3h (ago)", "3d (from now)")) from None
+
+
 def _moment(text: str, now: "datetime", zone: "tzinfo") -> "datetime":
     from datetime import datetime, timedelta
 

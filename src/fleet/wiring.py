@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from fleet.accounts import Accounts
     from fleet.bus import Bus
+    from fleet.bus.deadletters import DeadLetters
+    from fleet.bus.later import Later
     from fleet.claims import Claims
     from fleet.config.model import Agent, HomeConfig
     from fleet.context import Given, Sources, Take
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from fleet.memory import Memory
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Shelf, Store
+    from fleet.questions import Questions
     from fleet.records import Guard
     from fleet.retractions import Retractions
     from fleet.runs import Runs, Spending
@@ -152,6 +155,27 @@ class Fleet:
         from fleet.bus import Bus
 
         return Bus(self.store, self.cache, self.config, self.schemas, self.cursors, self._permit)
+
+    @cached_property
+    def later(self) -> "Later":
+        """Events that wait for their time."""
+        from fleet.bus.later import Later
+
+        return Later(self.store, self.cache, self.config, self.schemas)
+
+    @cached_property
+    def deadletters(self) -> "DeadLetters":
+        """Events that were set aside."""
+        from fleet.bus.deadletters import DeadLetters
+
+        return DeadLetters(self.store, self.cache, self.config)
+
+    @cached_property
+    def questions(self) -> "Questions":
+        """What agents asked a person."""
+        from fleet.questions import Questions
+
+        return Questions(self.store, self.cache, self.config)
 
     def _permit(self, author: "Author", key: str) -> "Guard":
         # Only a type with x-claim asks for it, so `fleet emit` mostly does without the claims.

@@ -32,6 +32,7 @@ def test_an_event_is_stored_as_said(rig: Rig) -> None:
         "cause": "events#1",
         "hops": 1,
         "subject": None,
+        "again": None,
         "retracted": None,
     }
     assert first.body["by"] == OPERATOR.by

@@ -20,7 +20,8 @@ ARGUMENTS = {
     "agent": ["retire", "worker"], "channel": ["retire", "strategy"], "diff": ["last", "last"],
     "explain": ["events#1"], "find": ["hi"], "replay": ["last"], "seen": ["events#1"],
     "retract": ["events#1", "--reason", "x"], "send": ["worker", "hi"], "show": ["events#1"],
-    "metric": ["show"], "shadow": ["list"], "backup": ["x.zip"],
+    "metric": ["show"], "shadow": ["list"], "backup": ["x.zip"], "deadletters": ["list"],
+    "ask": ["what?"], "remind": ["1d", "x"],
     "memory": ["show"], "lesson": ["add", "x"], "goal": ["add", "x"], "strength": ["add", "x"],
     "research": ["add", "x", "--source", "y"], "weakness": ["add", "x"],
 }  # fmt: skip

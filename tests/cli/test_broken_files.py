@@ -24,7 +24,8 @@ ARGUMENTS = {
     "run": ["outreach"], "skip": ["outreach", "--to", "now"], "halt": ["--all"], "logs": ["last"],
     "metric": ["show"], "send": ["outreach", "x"],
     "retract": ["events#1", "--reason", "x"],
-    "shadow": ["list"], "backup": ["../home.zip"],
+    "shadow": ["list"], "backup": ["../home.zip"], "deadletters": ["list"], "ask": ["what?"],
+    "remind": ["1d", "x"],
     "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {

@@ -146,6 +146,7 @@ def test_types_are_shown_with_a_line_to_copy(home: Path, fleet: Fleet, shaped) -
 
     assert [kind["type"] for kind in types] == [
         "contact-made", "pricing-change", "reply-received", "task-created",
+        "question-answered", "reminder-due",
     ]  # fmt: skip
     assert "fleet emit contact-made email=... method=..." in shown
 

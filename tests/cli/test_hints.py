@@ -15,12 +15,15 @@ from conftest import Fleet
          "say fleet --as outreach post strategy 'x y'"),
         (["post", "strategy", "x", "--as=outreach"], "say fleet --as=outreach post strategy x"),
         (["claims", "--home", "h"], "say fleet --home h claims"),
-        (["emit", "pricing-change", "a=b", "--in", "3d"], "--in is not in this version"),
+        (["up", "--dash"], "--dash is not in this version"),
         (["say", "reply-handler", "hi"], "say fleet send reply-handler hi"),
         (["say", "strategy", "hi"], "say fleet post strategy hi"),
         (["send", "hi there"], "say fleet send AGENT 'hi there'"),
-        (["ask", "which?"], "'ask' is not in this version: fleet send operator TEXT"),
-        (["remind", "3d", "x"], "'remind' is not in this version: fleet report TEXT --next"),
+        (["ask", "which?"], "a question comes from an agent: fleet --as AGENT ask 'TEXT'"),
+        (["remind", "3d", "x"], "a reminder is an agent's to itself: fleet --as AGENT remind 3d"),
+        (["approve", "questions#3"], "say fleet answer questions#3 yes"),
+        (["questions"], "say fleet answer"),
+        (["retry", "deadletters#3"], "say fleet deadletters retry deadletters#3"),
         (["memory", "add", "x"], "six sections: say which: fleet lesson add TEXT, fleet goal add"),
         (["remember", "x y"], "six sections: say which: fleet lesson add TEXT, fleet goal add"),
         (["goal", "ten replies"], "say fleet goal add 'ten replies'"),
@@ -41,7 +44,7 @@ def test_what_is_elsewhere_or_not_yet_is_said(home: Path, words: list[str], said
 def test_a_run_is_told_of_no_operators_command(home: Path, fleet: Fleet, run_env) -> None:
     """In a run neither a near word nor a word for later leads to the operators' half."""
     env = run_env("outreach")
-    words = ["start", "lint", "memories", "hlt", "verfy", "statu", "log", "deadletters"]
+    words = ["start", "lint", "memories", "hlt", "verfy", "statu", "log", "capability"]
 
     for word, done in zip(words, many(home, [call(w) for w in words], env), strict=True):
         assert done.code == 2

@@ -172,6 +172,8 @@ def test_writes_answer_in_one_line(home: Path, fleet: Fleet, run_env) -> None:
         fleet("release", "lead:a", env=env).stdout,
         fleet("report", "did it", "--next", "more", env=env).stdout,
         fleet("ack", "events#1", env=env).stdout,
+        fleet("ask", "mail these 300?", env=env).stdout,
+        fleet("remind", "3d", "look", env=env).stdout,
     ]
 
     assert [line.count("\n") for line in lines] == [1] * len(lines)

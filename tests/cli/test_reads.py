@@ -50,6 +50,7 @@ READS: dict[str, str] = {
     "claims --history lead:7": "",
     "memory show": "",
     "memory show --archive": "",
+    "remind": "later#",
     "whoami": "",
 }
 """Every way in which an agent reads, and what its items begin with."""
@@ -59,7 +60,7 @@ FIT = {"whoami", "claims --history lead:7", "show L3", "show outreach"}
 
 WRITING = {
     "post", "reply", "react", "pin", "unpin", "send", "emit", "ack", "claim", "renew", "release",
-    "report", "lesson", "goal", "research", "strength", "weakness",
+    "report", "lesson", "goal", "research", "strength", "weakness", "ask",
 }  # fmt: skip
 
 
@@ -119,6 +120,7 @@ def _fill(root: Path) -> None:
     for number in range(100):
         fleet.claims.take(outreach, f"lead:{number}", note=LONG)
         fleet.metrics.record(outreach, f"draft-{number % 2}", f"views-{number}", number)
+        fleet.later.remind(outreach, LONG, due=store.now().wall + 86400)
 
 
 @pytest.fixture(scope="module")

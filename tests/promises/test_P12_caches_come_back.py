@@ -38,6 +38,10 @@ READS = (
     "metric show --json",
     "--as worker inbox --json",
     "shadow list --json",
+    "answer --json",
+    "remind --json",
+    "alerts --all --json",
+    "deadletters --json",
     "show strategy#3 --json",
     "find 4 --json",
     "seen events#9 --json",
@@ -66,6 +70,12 @@ def home(scripted: Scripted) -> Scripted:
     lessons = [Draft(lesson | {"text": str(n), "from_agent": "worker"}) for n in range(90)]
     fleet.store.append("memory-log/worker", lessons)
     fleet.talk.react(fleet.author, "strategy#2", "agree")
+    worker = fleet.author._replace(name="worker")
+    for n in range(3):
+        question = fleet.questions.get(fleet.questions.ask(worker, f"{n}?", ["yes", "no"]).ref)
+        fleet.later.remind(worker, str(n), due=fleet.store.now().wall + 9e6 + n)
+    fleet.questions.answer(fleet.author, question, "no")
+    fleet.bus.set_aside("worker", fleet.bus.get(1), 5, ["r1"])
     fleet.talk.pin(fleet.author, "strategy#4")
     for _ in range(2):
         assert scripted.call("run", "worker").returncode == 0
@@ -172,7 +182,7 @@ def test_every_reading_command_is_compared() -> None:
         "release",
         "send",
     }
-    writes |= {"lesson", "goal", "research", "strength", "weakness"}
+    writes |= {"lesson", "goal", "research", "strength", "weakness", "ask"}
     acts = {
         "agent",
         "backup",

@@ -119,7 +119,8 @@ WORDS = {
     "send": ["operator", "hi"], "renew": ["k"], "release": ["k"], "report": ["did it"],
     "ack": ["events#1"], "metric": ["record", "draft-1", "views", "3"], "lesson": ["add", "x"],
     "memory": ["plan", "add", "x"], "research": ["add", "x", "--source", "y"],
-    "strength": ["add", "x"], "weakness": ["add", "x"], "goal": ["add", "x"],
+    "strength": ["add", "x"], "weakness": ["add", "x"], "goal": ["add", "x"], "ask": ["what?"],
+    "remind": ["1d", "x"],
 }  # fmt: skip
 
 
@@ -150,6 +151,7 @@ def test_every_record_of_a_run_says_who_and_which_run(home: Scripted) -> None:
     store = home.fleet.store
     channels = ("channels/strategy", "channels/operator+worker")
     streams = (*channels, "claims-log", "runs/worker", "events", "metrics", "memory-log/worker")
+    streams += ("questions", "later")
     records = [r for s in streams for r in store.read(s, 0, 99).records]
     written = [r.body for r in records if r.body.get("op") not in {"started", "ended"}]
     mine = [body for body in written if body.get("from_agent") != "operator"]

@@ -33,6 +33,7 @@ BY_NAME: dict[str, list[list[str]]] = {
         ["pricing-change", "competitor=x", "newPrice=1", "--to", "NAME"],
         ["pricing-change", "competitor=x", "newPrice=1", "--cause", "NAME"],
         ["pricing-change", "competitor=x", "newPrice=1", "--id", "NAME"],
+        ["pricing-change", "competitor=NAME", "newPrice=1", "--in", "1d", "--id", "NAME"],
         ["pricing-change", "competitor=NAME", "newPrice=NAME"],
         ["contact-made", "email=NAME", "method=x"],
         ["task-created", "taskId=1", "title=x", "assignedTo=NAME"],
@@ -62,6 +63,10 @@ BY_NAME: dict[str, list[list[str]]] = {
     "renew": [["NAME"]],
     "release": [["NAME"]],
     "claims": [["NAME"], ["--history", "NAME"]],
+    "ask": [["x", "--id", "NAME"], ["x", "--options", "NAME,b"]],
+    "answer": [["NAME", "yes"], ["NAME#1", "yes"]],
+    "remind": [["NAME", "x"], ["1d", "NAME", "--id", "NAME"]],
+    "deadletters": [["retry", "NAME"], ["retry", "NAME#1"]],
     "alerts": [["ack", "NAME"], ["ack", "NAME#1"]],
     "run": [["NAME"], ["NAME", "--dry-run"]],
     "pause": [["NAME"]],
@@ -127,7 +132,7 @@ def test_no_name_leads_out_of_its_folder(home: Path, tmp_path: Path) -> None:
     after = tree(tmp_path)
     changed = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
     known = {"events", "channels", "claims", "claims-log", "locks", "cache", "alerts", "metrics"}
-    known |= {"memory", "memory-log"}
+    known |= {"memory", "memory-log", "later"}
     folders = {Path(name).parts[:3] for name in changed}
     assert folders <= {("home", "state", folder) for folder in known}
     for folder in ("channels", "cursors", "control", "run", "schedule"):

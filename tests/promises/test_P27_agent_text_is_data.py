@@ -57,6 +57,8 @@ WRITES: list[Call] = [
     call("research", "add", "-", "--source", CLEAN, stdin=HOSTILE),
     call("goal", "add", CLEAN),
     call("goal", "progress", "G3", CLEAN),
+    call("ask", CLEAN),
+    call("remind", "1d", CLEAN),
 ]
 READS: list[list[str]] = [
     ["read", "strategy"], ["read", "strategy", "--thread", "strategy#1"], ["events"],
@@ -70,13 +72,14 @@ READS: list[list[str]] = [
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
     ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],
     ["memory", "show", "--agent", "writer"], ["agents"], ["agents", "--can", "x"],
-    ["alerts"], ["alerts", "--all"],
+    ["alerts"], ["alerts", "--all"], ["answer"], ["deadletters"], ["show", "questions#1"],
+    ["show", "later#1"],
 ]  # fmt: skip
 NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
     "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
     "agent", "channel", "trim", "backup", "restore", "migrate",
-    "lesson", "goal", "research", "strength", "weakness",
+    "lesson", "goal", "research", "strength", "weakness", "ask", "remind",
 }  # fmt: skip
 
 
@@ -126,7 +129,8 @@ def test_no_error_repeats_it_raw(tmp_path: Path) -> None:
         ["read", "strategy", "--since", bad], ["schema", "show", bad],
         ["skip", "worker", "--to", bad], [bad], ["post", "strategy", "x", f"--{bad}"],
         ["--as", bad, "post", "strategy", "x"], ["--home", bad, "status"],
-        ["post", "strategy", "--file", bad],
+        ["post", "strategy", "--file", bad], ["ask", "x", "--options", bad], ["answer", bad, "x"],
+        ["remind", bad, "x"], ["emit", "note", "n=1", "--in", bad], ["deadletters", "retry", bad],
     ]  # fmt: skip
 
     done = many(home.root, [call(*one) for one in words], {"FLEET_HOME": str(home.root)})

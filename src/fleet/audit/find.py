@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 PAGE = 100  # rows asked for at once
 MOST = 5000  # rows looked at for one question: beyond them its words are too common to be exact
-WORDS = ("post", "react", "metric", "report", "taken", "released", "retract")
+WORDS = (
+    *("post", "react", "metric", "report", "taken", "released", "retract"),
+    *("asked", "answered", "later"),
+)
 """Operations that people look for."""
 _PART = re.compile(r'"([^"]+)"|(\S+)')
 

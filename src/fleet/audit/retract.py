@@ -9,13 +9,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from fleet.alerts import seen_to
 from fleet.audit.index import Index
 from fleet.audit.references import MEMORY, Meant, meant, ref_in
 from fleet.audit.said import REPORT
 from fleet.audit.show import record_meant
+from fleet.bus.later import STREAM as LATER
 from fleet.errors import Rejected, TryAgain, Unknown
 from fleet.identity import SYSTEM, require_operator
 from fleet.logs import between, record_at
+from fleet.questions import KIND
+from fleet.questions import STREAM as QUESTIONS
 from fleet.records import Body, Record, Sieve
 from fleet.retractions import RUNS, Target, check_reason
 
@@ -24,7 +28,14 @@ if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
 CHANNELS = "channels/"
-WORDS = {"post": "message", "react": "reaction", "metric": "metric"}  # an event is its type
+WORDS = {
+    "post": "message",
+    "react": "reaction",
+    "metric": "metric",
+    "asked": "question",
+    "later": "event to come",
+}  # an event is its type
+HAVING = (CHANNELS, "metrics", "questions", "later")  # logs that have records of `WORDS`
 _PINS = Sieve({"op": frozenset({"pin", "unpin"})})
 
 _Wrote = Sequence[tuple[str, int, str]]
@@ -124,12 +135,13 @@ def retract(
     check_reason(reason)
     with Index(fleet) as index:
         named = meant(fleet, index, text)
-        wrote = index.written_by(named.run) if named.run else []
-        taken = _of_run(fleet, index, named, wrote) if named.run else _of_one(fleet, index, named)
+        taken = _taken(fleet, index, named)
     if not dry_run:
         fleet.retractions.retract(taken.targets, by=author.name, reason=reason, person=author.by)
+        _close_questions(fleet, author, (*(one.ref for one in taken.targets), *taken.before))
         if taken.run:
             _undo(fleet, author, taken, reason)
+        _take_delivered(fleet, author, named, reason)
     why = reason if taken.targets else _earlier(fleet, named)
     return taken._replace(reason=why)
 
@@ -137,7 +149,12 @@ def retract(
 # What is taken back ------------------------------------------------------------------------------
 
 
-def _of_run(fleet: "Fleet", index: Index, named: Meant, wrote: _Wrote) -> Taken:
+def _taken(fleet: "Fleet", index: Index, named: Meant) -> Taken:
+    return _of_run(fleet, index, named) if named.run else _of_one(fleet, index, named)
+
+
+def _of_run(fleet: "Fleet", index: Index, named: Meant) -> Taken:
+    wrote = index.written_by(named.run)
     run = fleet.runs.find(named.run)
     if run.open:
         raise TryAgain(f"{run.agent}'s run {run.ref} is still going", f"fleet halt {run.agent}")
@@ -171,7 +188,16 @@ def _of_one(fleet: "Fleet", index: Index, named: Meant) -> Taken:
     author = str(record.body.get("from_agent"))
     by_agent = author in fleet.config.agents or record.body.get("run") is not None
     told = viewers | ({author: ""} if by_agent else {})
-    return _sorted_out(fleet, [_target(record, told)])._replace(ref=named.ref, agent=author)
+    targets = [_target(record, told), *_become(fleet, index, record)]
+    return _sorted_out(fleet, targets)._replace(ref=named.ref, agent=author)
+
+
+def _become(fleet: "Fleet", index: Index, record: Record) -> Iterator[Target]:
+    """The event that something which waited for its time has become."""
+    event = fleet.later.event_of(record.seq) if record.stream == LATER else None
+    if event is not None:
+        told = _viewers(index, event.ref, "")
+        yield _target(event, told | {str(event.body["from_agent"]): ""})
 
 
 def _sorted_out(fleet: "Fleet", targets: Sequence[Target]) -> Taken:
@@ -203,7 +229,7 @@ def _word(record: Record) -> str:
         return str(record.body.get("type")) if op == "event" else ""
     if record.stream.startswith(CHANNELS) and op == "post" and "+" in record.stream:
         return "direct message"
-    return WORDS.get(op, "") if record.stream.startswith((CHANNELS, "metrics")) else ""
+    return WORDS.get(op, "") if record.stream.startswith(HAVING) else ""
 
 
 def _instead(record: Record) -> str:
@@ -213,7 +239,7 @@ def _instead(record: Record) -> str:
         return "its agent drops it from its memory, or retract the run that made it"
     if record.stream.startswith(CHANNELS):
         return "fleet pin and fleet unpin change what is pinned"
-    return "a run, an event, a message, a reaction or a metric can"
+    return "a run, an event, a message, a reaction, a metric or a question can"
 
 
 def _viewers(index: Index, ref: str, but: str) -> dict[str, str]:
@@ -241,6 +267,23 @@ def _undo(fleet: "Fleet", author: "Author", taken: Taken, reason: str) -> None:
             change(SYSTEM, pin.ref)
     with suppress(Unknown, Rejected):  # nothing is staged, or a person has decided
         fleet.shadow.drop(author, taken.run, reason)
+
+
+def _close_questions(fleet: "Fleet", author: "Author", refs: Sequence[str]) -> None:
+    """Nobody needs to answer what was taken back."""
+    for ref in refs:
+        if ref.startswith(f"{QUESTIONS}#"):
+            seen_to(fleet.store, fleet.cache, KIND, ref, author.name, author.by)
+
+
+def _take_delivered(fleet: "Fleet", author: "Author", named: Meant, reason: str) -> None:
+    """Take back, too, what became an event while it was taken back.
+
+    `Later.deliver` looks the other way round: so one of the two sees it.
+    """
+    with Index(fleet) as index:
+        late = _taken(fleet, index, named).targets
+    fleet.retractions.retract(late, by=author.name, reason=reason, person=author.by)
 
 
 def _pins(fleet: "Fleet", wrote: _Wrote) -> Iterator[Pin]:

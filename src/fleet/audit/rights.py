@@ -1,7 +1,8 @@
 """What a caller may see of the logs: one rule for `show` and `find`, asked before any search.
 
 A person sees everything. An agent sees events, claims and metrics, the channels that admit it, what
-is between it and another one, its own memory and runs, and everybody's reports.
+is between it and another one, its own memory and runs, everybody's reports, its own questions with
+their answers, and what of its own or to it waits for its time.
 """
 
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from fleet.wiring import Fleet
 
 OPEN = ("events", "claims-log", "metrics")  # what every agent may list
+PARTLY = frozenset({"retractions", "questions", "later"})  # logs of which it sees its own records
 
 
 class Rights:
@@ -45,7 +47,7 @@ class Rights:
             self.everything
             or record.stream in self.open_to
             or (record.stream.startswith("runs/") and said(record).word == REPORT)
-            or not _told(record).isdisjoint(self._names)
+            or not _concerned(record).isdisjoint(self._names)
         )
 
     def require(self, stream: str) -> None:
@@ -54,7 +56,7 @@ class Rights:
         Raises:
             NotAllowed: what is in it is others'; with what may be seen.
         """
-        if self.everything or stream in self.open_to or stream == "retractions":
+        if self.everything or stream in self.open_to or stream in PARTLY:
             return
         kind, _, name = stream.partition("/")
         if kind == "channels":
@@ -72,7 +74,12 @@ class Rights:
         return NotAllowed(f"{what} is not for {self.name}", yours)
 
 
-def _told(record: Record) -> frozenset[str]:
-    """Who is told of a retraction."""
-    tell = record.body.get("tell") if record.stream == "retractions" else None
-    return frozenset(map(str, tell)) if isinstance(tell, list) else frozenset()
+def _concerned(record: Record) -> frozenset[str]:
+    """Whose record of a log of `PARTLY` it is: who is told, who wrote it, whom it is for."""
+    body = record.body
+    if record.stream not in PARTLY:
+        return frozenset()
+    if record.stream == "retractions":
+        tell = body.get("tell")
+        return frozenset(map(str, tell)) if isinstance(tell, list) else frozenset()
+    return frozenset(str(body.get(name)) for name in ("from_agent", "to_agent", "agent"))

@@ -36,6 +36,8 @@ SHAPES = {
     "metrics": Shape(("from_agent",), ("subject", "name", "value")),
     "memory-log": Shape(("from_agent",), ("text", "finding", "source", "target", "reason")),
     "retractions": Shape(("by",), ("target", "reason")),
+    "questions": Shape(("from_agent",), ("text", "options", "option", "note", "event")),
+    "later": Shape(("from_agent",), ("type", "payload", "due", "event", "why")),
 }
 """By the first part of a log's name; a log of another kind is not part of the audit."""
 

@@ -151,6 +151,8 @@ def _tells(record: Record) -> bool:
     kind, body = record.stream.partition("/")[0], record.body
     if kind == "claims-log":
         return not str(body.get("claim")).startswith(FLEETS_OWN)
+    if kind in {"later", "questions"}:  # that it became an event, the event says
+        return body.get("op") not in {"delivered", "told"}
     return kind != "fires" or body.get("result") != "started"
 
 
@@ -159,7 +161,7 @@ def _concerns(record: Record, names: Sequence[str]) -> bool:
         return True
     name, body = record.stream.partition("/")[2], record.body
     told = body.get("tell")
-    whose = (author_of(record), body.get("to_agent"), body.get("author"), name)
+    whose = (author_of(record), body.get("to_agent"), body.get("author"), body.get("agent"), name)
     about = (*whose, *name.split("+"), *(told if isinstance(told, list) else ()))
     return any(one in about for one in names)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TypedDict
 
-from fleet.bus.events import STREAM, is_event
+from fleet.bus.events import STREAM, is_fact
 from fleet.folds import fold
 from fleet.logs import place_before, record_at
 from fleet.ports import Cache, Store
@@ -122,7 +122,7 @@ def emitted_by(store: Store, cache: Cache, run: str) -> int:
 
 
 def _keep_newest(state: _Newest, record: Record) -> None:
-    if not is_event(record):
+    if not is_fact(record):
         return
     body = record.body if len(str(record.body.get("payload"))) <= _INLINE else None
     rows = state["types"].setdefault(str(record.body.get("type")), [])
@@ -141,7 +141,7 @@ def _restored(store: Store, row: list[object]) -> Record | None:
 
 
 def _count_hour(state: _Hours, record: Record) -> None:
-    if not is_event(record):
+    if not is_fact(record):
         return
     hours, name = state["hours"], str(record.body.get("type"))
     hour = _hour_of(wall_of(record.at))
@@ -158,7 +158,7 @@ def _hour_of(wall: float) -> int:
 
 def _count_run(state: _Runs, record: Record) -> None:
     run = record.body.get("run")
-    if not is_event(record) or not isinstance(run, str):
+    if not is_fact(record) or not isinstance(run, str):
         return
     runs = state["runs"]
     runs[run] = runs.pop(run, 0) + 1

@@ -1,6 +1,7 @@
 """From words to a stored event: schema, addressee, cause, limits, guard, one line in the log.
 
-What happens to the event afterwards (lanes, lists, counts) is not decided here.
+What happens to the event afterwards (lanes, lists, counts), and when one that waits for its time
+becomes one, is not decided here.
 """
 
 from collections.abc import Callable
@@ -8,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from fleet.alerts import raise_alert
 from fleet.bus.events import STREAM, seq_of
-from fleet.errors import Held, Rejected, Stale, TryAgain, Unknown
+from fleet.errors import Held, NotAllowed, Rejected, Stale, TryAgain, Unknown
 from fleet.logs import has_key, record_at
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
+from fleet.schemas.own import OWN
 from fleet.strictjson import check_depth
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
 
 Permit = Callable[["Author", str], Guard]
 
-_SAME = ("from_agent", "type", "to_agent", "payload")  # a repeated id means the same event
+SAME = ("from_agent", "type", "to_agent", "payload")  # a repeated id means the same event
+OWN_KEYS = ("later#", "questions#", "deadletters#")  # ids of events that other logs brought about
 
 
 class Emitter:
@@ -52,6 +55,30 @@ class Emitter:
         cause: str | None,
     ) -> Record:
         """See `Bus.emit`."""
+        draft = self.draft(author, type_name, payload, to=to, key=key, cause=cause)
+        return self._append(author, draft, self._schemas.claim_key(type_name, payload))
+
+    def draft(
+        self,
+        author: "Author",
+        type_name: str,
+        payload: Body,
+        *,
+        to: str | None,
+        key: str | None,
+        cause: str | None,
+        log: str = STREAM,
+        more: int = 0,
+    ) -> Draft:
+        """The event checked as `Bus.emit` says, before anything is written.
+
+        It will stand in `log`, where a key that is there was let in before; `more` events of the
+        author's run stand elsewhere and count too.
+        """
+        if type_name in OWN:
+            raise NotAllowed(f"{type_name} is a type of fleet's own", OWN[type_name])
+        if key is not None and key.startswith(OWN_KEYS):
+            raise Rejected(f"the id {key!r} is fleet's own", "begin it with another word")
         kind = self._schemas.get(type_name)
         check_depth(payload)
         faults = self._schemas.check(type_name, payload)
@@ -73,11 +100,10 @@ class Emitter:
         subject = self._schemas.subject(type_name, payload)
         if subject is not None:
             body["subject"] = subject
-        if not has_key(self._store, STREAM, key):  # a repeated event was let in already
+        if not has_key(self._store, log, key):  # a repeated event was let in already
             self._check_chain(author, cause, hops)
-            self._check_count(author)
-        claim = self._schemas.claim_key(type_name, payload)
-        return self._append(author, Draft(body, key=key, same=_SAME), claim)
+            self._check_count(author, more)
+        return Draft(body, key=key, same=SAME)
 
     def _addressee(self, type_name: str, payload: Body, to: str | None) -> str | None:
         """The agent it goes to, by the caller's word or by the type's own field."""
@@ -129,13 +155,13 @@ class Emitter:
             key=f"loop/{chain}",
         )
 
-    def _check_count(self, author: "Author") -> None:
+    def _check_count(self, author: "Author", more: int) -> None:
         if author.run is None:
             return
         from fleet.bus.counts import emitted_by
 
         limit = self._config.limits.events_per_run
-        if emitted_by(self._store, self._cache, author.run) >= limit:
+        if emitted_by(self._store, self._cache, author.run) + more >= limit:
             raise TryAgain(
                 f"run {author.run} has emitted {limit} events, the limit of limits.events_per_run",
                 "go on in the next run",

@@ -1,16 +1,20 @@
 """What an event's record holds, whom it is for, and what waits; no log is read or written here."""
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.errors import Usage
 from fleet.records import Body, Place, Record, Sieve, parse_ref
+from fleet.schemas.own import OWN
 
 if TYPE_CHECKING:
     from fleet.config.model import Agent
 
 STREAM = "events"
 LANES = (ADDRESSED, BROADCAST)  # in the order in which a prompt shows them
+ALWAYS_WAKE = frozenset(OWN)
+"""Types that wake their addressee whatever its file says, and count nothing against hops."""
 COUNT_LIMIT = 10_000  # waiting events counted in a lane; this many means "or more"
 
 
@@ -51,6 +55,7 @@ def event_json(record: Record, retracted: str | None = None) -> Body:
         "cause": body.get("cause"),
         "hops": body.get("hops"),
         "subject": body.get("subject"),
+        "again": body.get("again"),
         "retracted": retracted,
     }
 
@@ -58,6 +63,17 @@ def event_json(record: Record, retracted: str | None = None) -> Body:
 def is_event(record: Record) -> bool:
     """Whether the record is an event, and not a mark of fleet's own or a newer operation."""
     return record.body.get("op") == "event"
+
+
+def is_gone(record: Record, without: AbstractSet[int]) -> bool:
+    """Whether the event, or the one that it gives to an agent again, is numbered in `without`."""
+    again = record.body.get("again")
+    return record.seq in without or (again is not None and seq_of(str(again)) in without)
+
+
+def is_fact(record: Record) -> bool:
+    """Whether the record counts as an event of its type: one that came back was counted before."""
+    return is_event(record) and record.body.get("again") is None
 
 
 def lane_of(record: Record) -> str:

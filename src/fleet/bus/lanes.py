@@ -8,7 +8,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fleet.bus.events import COUNT_LIMIT, LANES, STREAM, Pending, is_for, lane_of, sieve_of
+from fleet.bus.events import (
+    COUNT_LIMIT,
+    LANES,
+    STREAM,
+    Pending,
+    is_for,
+    is_gone,
+    lane_of,
+    sieve_of,
+)
 from fleet.cursors import ADDRESSED, BROADCAST
 from fleet.logs import place_at
 from fleet.ports import Store, read_kept
@@ -57,7 +66,7 @@ def batches(
             [
                 record
                 for record in batch.records
-                if record.seq not in without and is_for(record, reader)
+                if not is_gone(record, without) and is_for(record, reader)
             ],
             after,
         )

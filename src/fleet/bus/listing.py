@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from fleet.bus.events import STREAM, is_event
+from fleet.bus.events import STREAM, is_event, is_gone
 from fleet.logs import between, newest, place_before
 from fleet.ports import Store
 from fleet.records import Record, Sieve, wall_of
@@ -35,7 +35,7 @@ class Wanted:
         fields = payload if isinstance(payload, dict) else {}
         return (
             is_event(record)
-            and record.seq not in self.without
+            and not is_gone(record, self.without)
             and (self.before is None or record.seq < self.before)
             and self.type in {None, record.body.get("type")}
             and all(k in fields and _text(fields[k]) == v for k, v in self.where.items())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from fleet.cli.commands import ALIASES, COMMANDS, OPERATOR_HEADINGS, is_operators
+from fleet.cli.commands import ALIASES, COMMANDS, OPERATOR_HEADINGS, TOGETHER, is_operators
 from fleet.cli.grammar import OwnHelp
 from fleet.cli.output import say_error
 from fleet.cli.session import Session
@@ -82,9 +82,18 @@ class Fleet(OwnHelp, click.Group):
         for heading in dict.fromkeys(COMMANDS[name].heading for name in names):
             label = f"{heading} (operators)" if heading in OPERATOR_HEADINGS else heading
             with formatter.section(label):
-                formatter.write_dl(
-                    [(n, COMMANDS[n].line) for n in names if COMMANDS[n].heading == heading]
-                )
+                below = [name for name in names if COMMANDS[name].heading == heading]
+                formatter.write_dl(_rows(below))
+
+
+def _rows(names: Sequence[str]) -> list[tuple[str, str]]:
+    """What a heading shows: a line for each command, one for two that belong together."""
+    with_it = {first: second for second, first in TOGETHER.items() if second in names}
+    return [
+        (f"{name}, {with_it[name]}" if name in with_it else name, COMMANDS[name].line)
+        for name in names
+        if name not in TOGETHER
+    ]
 
 
 @click.group(

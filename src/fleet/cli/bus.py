@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fleet.cli.grammar import LIMIT, command, moment, number_of
+from fleet.cli.grammar import LIMIT, ahead, command, moment, number_of
 from fleet.cli.inputs import argument, decoded, file_bytes, stdin_bytes
 from fleet.cli.output import (
     Item,
@@ -40,6 +40,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object 
         "fleet emit pricing-change competitor=Cursor 'oldPrice=$40' 'newPrice=$20' source=blog",
         'fleet emit reply-received --data \'{"email": "a@b.co", "classification": "interested"}\'',
         "fleet emit task-created --data @task.json --id task-17",
+        "fleet emit reply-received email=sarah@acme.com classification=later --in 3d",
     ],
 )
 @click.argument("event_type", metavar="TYPE")
@@ -49,6 +50,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object 
 @click.option("--to", metavar="AGENT", help="For this agent only.")
 @click.option("--id", "key", metavar="KEY", help="The same KEY twice is one record.")
 @click.option("--cause", metavar="REF", help="The event this one follows from.")
+@click.option("--in", "when", metavar="WHEN", help="Not before: 3d, 03:00, a date.")
 @AS_JSON
 @pass_session
 def emit_command(
@@ -61,6 +63,7 @@ def emit_command(
     to: str | None,
     key: str | None,
     cause: str | None,
+    when: str | None,
     as_json: bool,
 ) -> None:
     """Append a fact of a TYPE that `fleet schema list` shows.
@@ -71,6 +74,13 @@ def emit_command(
     plain, objects = _split(fields, [text for text in (data, data_too) if text is not None])
     payload = _payload(session, event_type, plain, objects)
     fleet = session.fleet
+    if when is not None:
+        due = ahead(session, when, "--in")
+        options: dict[str, Any] = {"due": due, "to": to, "key": key, "cause": cause}
+        _say_waiting(
+            session, fleet.later.emit(fleet.author, event_type, payload, **options), as_json=as_json
+        )
+        return
     record = fleet.bus.emit(fleet.author, event_type, payload, to=to, key=key, cause=cause)
     line = f"emitted {record.ref}" + (f" to {record.body['to_agent']}" if _to(record) else "")
     written = {"ref": record.ref, "seq": record.seq, "id": record.id}
@@ -271,6 +281,15 @@ def _say_events(
         for record in shown
     ]
     say_items(session, items, rest, none=none)
+
+
+def _say_waiting(session: Session, record: "Record", *, as_json: bool) -> None:
+    """The answer to an `emit --in`."""
+    from fleet.cli.ask import due_of, later_written
+
+    to = f" to {_to(record)}" if _to(record) else ""
+    line = f"noted {record.ref} · emitted{to} {due_of(session, record)}"
+    say_written(session, as_json=as_json, fields=later_written(record), line=line)
 
 
 def _to(record: "Record") -> str:

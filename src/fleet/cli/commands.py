@@ -17,6 +17,7 @@ class Entry(NamedTuple):
 
 TALK, FACTS, CLAIMS, SELF = "Talk", "Events and records", "Claims", "Yourself"
 HOME, RUNNER, HISTORY, CARE = "Home", "Running", "History", "Care"
+PINS, TRAITS = "Keep a message in sight, or no longer", "What you are good and bad at: add, drop"
 OPERATOR_HEADINGS = (HOME, RUNNER, HISTORY, CARE)
 
 COMMANDS = {
@@ -24,11 +25,12 @@ COMMANDS = {
     "reply": Entry("talk", TALK, "Answer a message, in its channel"),
     "read": Entry("talk", TALK, "Messages of a channel"),
     "react": Entry("talk", TALK, "agree | disagree | important"),
-    "pin": Entry("talk", TALK, "Keep a message in sight"),
-    "unpin": Entry("talk", TALK, "Take that back"),
+    "pin": Entry("talk", TALK, PINS),
+    "unpin": Entry("talk", TALK, PINS),
     "channels": Entry("talk", TALK, "Channels you may read and post to"),
     "send": Entry("direct", TALK, "Write to one agent, or to operator"),
     "inbox": Entry("direct", TALK, "Direct messages to you"),
+    "ask": Entry("ask", TALK, "Ask a person; the answer wakes you"),
     "agents": Entry("team", TALK, "Who is there, and who can do what"),
     "emit": Entry("bus", FACTS, "Append a fact that others act on"),
     "events": Entry("bus", FACTS, "Facts, newest last"),
@@ -41,14 +43,15 @@ COMMANDS = {
     "renew": Entry("claims", CLAIMS, "Hold it longer"),
     "release": Entry("claims", CLAIMS, "Give it back"),
     "claims": Entry("claims", CLAIMS, "Who holds what"),
+    "remind": Entry("ask", SELF, "Note something for yourself, told when it is due"),
     "report": Entry("report", SELF, "Say what this run did, or that there was nothing to do"),
     "whoami": Entry("report", SELF, "Your name, run, hive and home"),
     "memory": Entry("memory", SELF, "What you keep from run to run: show, plan"),
     "lesson": Entry("learning", SELF, "What you learned about your work: add, drop"),
     "goal": Entry("learning", SELF, "add, progress, achieve, abandon"),
     "research": Entry("learning", SELF, "What you found out, and where: add, drop"),
-    "strength": Entry("learning", SELF, "What you are good at: add, drop"),
-    "weakness": Entry("learning", SELF, "What you are bad at: add, drop"),
+    "strength": Entry("learning", SELF, TRAITS),
+    "weakness": Entry("learning", SELF, TRAITS),
     "init": Entry("home", HOME, "Make a home, paused"),
     "check": Entry("home", HOME, "Every fault of the home's files at once"),
     "agent": Entry("roster", HOME, "Add, change, rename or retire an agent"),
@@ -74,6 +77,8 @@ COMMANDS = {
     "timeline": Entry("past", HISTORY, "All that happened, in the order of time"),
     "context": Entry("history", HISTORY, "What an agent would be told now"),
     "retract": Entry("retract", HISTORY, "Take back what a run wrote, or one record"),
+    "answer": Entry("ask", CARE, "Answer an agent's question, or list those that wait"),
+    "deadletters": Entry("deadletters", CARE, "Events that were set aside: list, retry"),
     "shadow": Entry("shadow", CARE, "What agents in shadow mode would have written"),
     "skip": Entry("care", CARE, "Move an agent past events it need not see"),
     "verify": Entry("care", CARE, "Read everything and name each damaged record"),
@@ -83,6 +88,9 @@ COMMANDS = {
     "restore": Entry("copies", CARE, "Unpack a backup into a new folder"),
     "migrate": Entry("copies", CARE, "Bring the state of an older version to this one's format"),
 }
+
+TOGETHER = {"unpin": "pin", "weakness": "strength"}
+"""Commands that share a line of the help with another one, which is the first of the two."""
 
 ALIASES = {
     "dm": "send",
@@ -97,12 +105,10 @@ ALIASES = {
 """Words people and models type instead; they work and are shown nowhere."""
 
 LATER = {
-    "remind": "fleet report TEXT --next TEXT tells your next run",
     **dict.fromkeys(("know", "query"), "fleet find TEXT looks through what the team wrote"),
-    "ask": "fleet send operator TEXT asks a person, the answer is in your next run",
     **dict.fromkeys(
         (
-            "capability", "dash", "deadletters", "forecast", "graph",
+            "capability", "dash", "forecast", "graph",
             "hooks", "import", "install-service", "map", "mcp", "mesh", "recap",
         ),
         "",
@@ -111,7 +117,6 @@ LATER = {
 """Commands that this version does not have, and what an agent can say instead."""
 
 LATER_OPTIONS = {
-    "emit": ("--in",),
     "up": ("--dash",),
 }
 """Options that this version does not have, by command."""
@@ -123,6 +128,7 @@ PEOPLES = frozenset({"memory revert"})
 """Commands of operators under a word of the agents' half."""
 
 INSTEAD = {
+    "answer": "fleet reply REF TEXT answers a message",
     **dict.fromkeys(("agent", "status"), "fleet agents shows who is there"),
     "channel": "fleet channels shows yours",
     **dict.fromkeys(("retract", "memory revert"), "fleet send operator TEXT asks a person to"),
@@ -132,10 +138,10 @@ INSTEAD = {
 
 TOLERANT = frozenset(
     {
-        "agent", "agents", "alerts", "backup", "channel", "channels", "claims", "context", "diff",
-        "doctor", "events", "explain", "find", "halt", "inbox", "logs", "memory show",
-        "metric show", "next", "pause", "read", "replay", "resume", "runs", "schema", "seen",
-        "shadow list", "show", "status", "stop", "timeline", "verify", "whoami",
+        "agent", "agents", "alerts", "backup", "channel", "channels", "claims", "context",
+        "deadletters list", "diff", "doctor", "events", "explain", "find", "halt", "inbox", "logs",
+        "memory show", "metric show", "next", "pause", "read", "replay", "resume", "runs",
+        "schema", "seen", "shadow list", "show", "status", "stop", "timeline", "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

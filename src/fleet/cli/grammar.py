@@ -292,6 +292,23 @@ def moment_of(session: Session, text: str, option: str) -> "datetime":
         raise Usage(f"{option}: {fault}") from None
 
 
+def ahead(session: Session, text: str, option: str) -> float:
+    """Seconds since the epoch of an instant ahead, `3d` or `03:00`, in the home's time zone.
+
+    Raises:
+        Usage: it is no moment.
+    """
+    from datetime import UTC, datetime
+
+    from fleet.units import parse_ahead
+
+    now = datetime.fromtimestamp(session.fleet.store.now().wall, UTC)
+    try:
+        return parse_ahead(text, now=now, zone=session.zone).timestamp()
+    except ValueError as fault:
+        raise Usage(f"{option}: {fault}") from None
+
+
 def number_of(reference: str | None, stream: str) -> int | None:
     """The number in `97` or `events#97`, of the stream with that short name; None for None.
 

@@ -18,7 +18,6 @@ REMEMBER = {"remember", "memorize", "memorise", "learn", "note"}
 """What models type to keep something: they are told the six words for it."""
 
 FOR_PEOPLE = {
-    "deadletters": "fleet alerts shows theirs, fleet events --after N --limit 1 one event",
     "map": "fleet check names what its maps forgot",
 }
 """What a person can say instead of a command that is not in this version."""

@@ -18,7 +18,7 @@ from fleet.strictjson import loads
 from fleet.talk.direct import direct_name
 
 MOST = 6  # rules in a row
-_OF_EMIT = {"--data", "--payload", "--to", "--id", "--cause"}
+_OF_EMIT = {"--data", "--payload", "--to", "--id", "--cause", "--in"}
 _FIELD = re.compile(r"--([A-Za-z_][\w-]*)(?:=(.*))?", re.DOTALL)
 _COLON = re.compile(r"([A-Za-z_][\w-]*):(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w-]*")

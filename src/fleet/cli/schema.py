@@ -45,6 +45,7 @@ def list_command(session: Session, *, as_json: bool) -> None:
 def show_command(session: Session, *, event_type: str, as_json: bool) -> None:
     """One type: its JSON Schema with --json, else its fields and a line to copy."""
     from fleet.cli.hints import line
+    from fleet.schemas.own import OWN
 
     kind = session.fleet.schemas.get(event_type)
     if as_json:
@@ -60,5 +61,5 @@ def show_command(session: Session, *, event_type: str, as_json: bool) -> None:
         lines.append(f"it goes to the agent named by {kind.x_to}")
     if kind.x_subject:
         lines.append(f"it announces {kind.x_subject}: fleet metric record takes numbers for it")
-    copied = line("emit", kind.name, *(f"{name}=..." for name in kind.required))
+    copied = OWN.get(kind.name) or line("emit", kind.name, *(f"{n}=..." for n in kind.required))
     say_items(session, [Item(f"{kind.name}: {kind.description}", "\n".join(lines)), Item(copied)])

@@ -53,7 +53,7 @@ read PLAIN N                                   > read PLAIN --limit N
 post TEXT PLAIN                                > post PLAIN TEXT
 say|write|broadcast|announce ANY               > post CHANNEL ANY
 say|write|broadcast|announce *                 > post *
-answer|respond *                               > reply *
+respond *                                      > reply *
 reply NAME N +                                 > reply NAME#N +
 react REACTION REF                             > react REF REACTION
 react REF like|yes|ok|up|+1|👍                 > react REF agree
@@ -63,6 +63,23 @@ messages *                                     > read *
 send TEXT PLAIN                                > send PLAIN TEXT
 tell|notify|ping|handoff|contact|pm PLAIN      > send PLAIN TEXT
 tell|notify|ping|handoff|contact|pm PLAIN +    > send PLAIN +
+
+question|approval|approve|confirm +            > ask +
+ask operator|human|user|person +               > ask +
+ask NAME TEXT                                  > send NAME TEXT
+ask TEXT PLAIN OTHER                           > ask TEXT --options PLAIN,OTHER
+reminder|snooze|followup|follow-up *           > remind *
+remind me|in *                                 > remind *
+remind N day|days to|that +                    > remind Nd +
+remind N day|days +                            > remind Nd +
+remind N hour|hours to|that +                  > remind Nh +
+remind N hour|hours +                          > remind Nh +
+remind N minute|minutes to|that +              > remind Nm +
+remind N minute|minutes +                      > remind Nm +
+remind tomorrow +                              > remind 1d +
+remind PLAIN to|that +                         > remind PLAIN +
+remind TEXT PLAIN                              > remind PLAIN TEXT
+remind TEXT                                    > remind 3d TEXT
 
 locks *                                        > claims *
 release|renew PLAIN OTHER                      > release PLAIN:OTHER
@@ -147,10 +164,17 @@ log +                                          > report +
 log|history|timeline|activity *                > events
 undo|delete|unsend *                           > send operator TEXT
 task|tasks *                                   > events
+questions|answers                              > events
 --version|-v|-V                                > --help
 """
 
 BY_PEOPLE = """
+questions|question|asks|approvals              > answer
+approve|accept REF                             > answer REF yes
+reject|deny|decline REF                        > answer REF no
+retry|redeliver REF                            > deadletters retry REF
+deadletter|dead-letters|dlq *                  > deadletters *
+deadletters show|ls|all                        > deadletters list
 history|activity                               > timeline
 log *                                          > logs *
 undo|delete|unsend REF                         > retract REF --reason TEXT
@@ -167,6 +191,13 @@ claim|renew|release        FIRST         --key --name --resource
 claim                      --ttl         --duration --for --timeout --expires
 claim                      --note        --reason --message
 emit                       FIRST         --type --event
+ask                        LAST          --text --message --question -m
+ask                        --options     --option --choices --answers -o
+remind                     LAST          --text --message -m
+remind                     FIRST         --in --at --when --after --on
+answer                     FIRST         --ref --question
+answer                     LAST          --option --answer
+answer                     --note        --reason --message -m
 read|events|inbox|claims|find|memory show|metric show   --limit   -n --count --max --last --top
 inbox|claims|agents        LEFT          --unread --new --mine --list
 lesson add                 --category    --type --kind

@@ -22,14 +22,15 @@ RESERVED = frozenset({"operator", "human", "system", "all", "fleet"})
 LOGS = frozenset(
     {
         *("alerts", "channels", "claims-log", "deadletters", "events", "fires", "knowledge"),
-        *("memory", "memory-log", "metrics", "narrations", "retractions", "runs", "shadow"),
+        *("later", "memory", "memory-log", "metrics", "narrations", "questions", "retractions"),
+        *("runs", "shadow"),
     }
 )
 """Fleet's own logs and documents: `metrics#1` can be a record of one thing only."""
 TAKEN = {
     "agents": RESERVED | {"last"},
     "channels": RESERVED | LOGS | {"last"},
-    "schemas": RESERVED,
+    "schemas": RESERVED | {"question-answered", "reminder-due"},
 }
 """By folder the names that no file there may have; `last` is a reference to a run."""
 

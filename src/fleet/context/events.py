@@ -94,12 +94,17 @@ def _line(scene: Scene, waiting: Waiting, record: Record, limit: int) -> str:
     parts = [mark(EVENT, record.ref), str(body.get("type")), str(body.get("from_agent"))]
     parts.append(scene.ago(record.at))
     parts += ["to you"] if lane_of(record) == ADDRESSED else []
-    parts += ["redelivered"] if waiting.attempts.get(record.seq) else []
+    parts += ["redelivered"] if _is_again(waiting, record) else []
     if limit:
         parts.append(line_of(body.get("payload"), scene.nonce, limit))
     else:
         parts.append(f"fields left out, see fleet events --after {record.seq - 1} --limit 1 --json")
     return " · ".join(parts)
+
+
+def _is_again(waiting: Waiting, record: Record) -> bool:
+    """Whether a run that was shown it failed, also as what it was before a person gave it back."""
+    return bool(waiting.attempts.get(record.seq)) or record.body.get("again") is not None
 
 
 def _item(scene: Scene, waiting: Waiting, record: Record) -> Fields:
@@ -112,7 +117,7 @@ def _item(scene: Scene, waiting: Waiting, record: Record) -> Fields:
         "to_agent": body.get("to_agent"),
         "at": record.at,
         "age": scene.ago(record.at),
-        "redelivered": bool(waiting.attempts.get(record.seq)),
+        "redelivered": _is_again(waiting, record),
         "payload": safe(body.get("payload"), scene.nonce),
     }
     return Fields("event", said)

@@ -62,8 +62,8 @@ def announced(store: Store, cache: Cache, retracted: Collection[int]) -> dict[st
 def _step(state: _State, record: Record) -> None:
     body = record.body
     subject = body.get("subject")
-    if not isinstance(subject, str) or body.get("op") != "event":
-        return
+    if not isinstance(subject, str) or body.get("op") != "event" or body.get("again"):
+        return  # what was given to an agent again was announced before
     agent, kind = str(body.get("from_agent")), str(body.get("type"))
     rows = state["rows"].setdefault(subject, [])
     if len(rows) < AGAIN:

@@ -25,6 +25,8 @@ def reindex(fleet: "Fleet") -> int:
     fresh = fleet.reopened()
     compute(fresh, "events")
     compute(fresh, "claims-log")
+    fresh.later.next_due()
+    fresh.questions.open()
     fresh.schemas.look()
     for channel in (*config.channels, *directs(fresh.store)):
         compute(fresh, f"channels/{channel}")

@@ -92,7 +92,7 @@ def _check(fleet: "Fleet", staged: "Body") -> None:
     used = with_key(fleet.store, stream, str(given)) if given is not None else None
     if used is not None:
         raise Rejected(f"the id {given!r} was used for another record ({used.ref})")
-    if stream == "events":
+    if stream in {"events", "later"}:
         _check_event(fleet, staged)
     elif stream.startswith(CHANNELS):
         members = Members(fleet.store, fleet.config)

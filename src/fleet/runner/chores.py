@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from fleet.runner.alerter import Alerter
 from fleet.runner.cliwatch import CliWatch
+from fleet.runner.deliverer import Deliverer
 from fleet.runner.exporter import Exporter
 from fleet.runner.heartbeat import Heartbeat
 from fleet.runner.pace import Pace
@@ -38,4 +39,11 @@ class Closing(Protocol):
 
 def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
     """All of them, in the order of their looks: the heartbeat is the pass's last act."""
-    return (Warmer(), CliWatch(), Alerter(echo), Exporter(pace), Heartbeat(echo, pace))
+    return (
+        Deliverer(),
+        Warmer(),
+        CliWatch(),
+        Alerter(echo),
+        Exporter(pace),
+        Heartbeat(echo, pace),
+    )

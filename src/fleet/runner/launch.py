@@ -35,6 +35,7 @@ from fleet.ops.claude_cli import version_of
 from fleet.records import Body, new_id
 from fleet.runner import cliwatch, lead, money, settle
 from fleet.runner.decide import decide
+from fleet.runner.deliverer import deliver
 from fleet.runner.launchers import Plan, environment, plan
 from fleet.runner.live import Live, is_over, launching, stop_keeper, whole
 from fleet.runner.situation import Asked, gather, moment
@@ -223,6 +224,7 @@ def run_by_hand(
     if taken := lead.settle_in(fleet, take_over=take_over):
         on_line(taken)
     settle.reconcile(fleet)
+    deliver(fleet)
     if agent.launch == "claude":
         cliwatch.learn_by_hand(fleet)
     try:

@@ -13,10 +13,11 @@ from fleet.ports import Cache
 from fleet.records import MAX_KEY, Body
 from fleet.schemas import files
 from fleet.schemas.compiled import Entry, EventType, decode, encode
+from fleet.schemas.own import OWN, own_entry
 
 
 class Registry:
-    """The event types in `root/schemas`, compiled into `cache`."""
+    """The event types in `root/schemas`, compiled into `cache`, and those of fleet's own."""
 
     def __init__(self, root: Path, cache: Cache) -> None:
         self._root = root
@@ -40,14 +41,14 @@ class Registry:
         return self.warning
 
     def sound(self) -> list[EventType]:
-        """Every type that can be emitted, by name: those of sound files, and last good forms."""
+        """Every type there can be, by name: of sound files, last good forms; fleet's own last."""
         found: list[EventType] = []
         for name in self.names():
             try:
                 found.append(self._entry(name).type)
             except BadHome:
                 continue  # `warning` says it
-        return found
+        return [*found, *(own_entry(name).type for name in OWN)]
 
     def get(self, name: str) -> EventType:
         """The type `name`; its `warning` is set when its file is broken now.
@@ -135,6 +136,8 @@ class Registry:
         return check_files(self._root)
 
     def _entry(self, name: str) -> Entry:
+        if name in OWN:
+            return own_entry(name)
         path = files.path_of(self._root, name) if safe_name(name) else None
         seen = files.print_of(path) if path else None
         if path is None or seen is None:
