@@ -139,9 +139,31 @@ def with_run_id(run: str, home: str | None = None) -> set[int]:
     Sees what this user may see; a process that was started with another environment is missed.
     With `home` only those that were started in that home: a copy of it has runs of the same ids.
     """
-    wanted = {f"{RUN_VARIABLE}={run}"} | ({f"{HOME_VARIABLE}={home}"} if home else set())
-    found = (_marked_in_proc if _LINUX else _marked_in_ps)(wanted)
+    wanted = {_entry(RUN_VARIABLE, run)} | ({_entry(HOME_VARIABLE, home)} if home else set())
+    found = {pid for pid, entries in _environments() if wanted.issubset(entries)}
     return found - {os.getpid()} - ancestors(os.getpid()) if found else found
+
+
+def of_home(home: str) -> dict[int, str]:
+    """Every process of a run in that home with the run's id, but this one and its ancestors."""
+    wanted, prefix = _entry(HOME_VARIABLE, home), _entry(RUN_VARIABLE, "")
+    own = {os.getpid()} | ancestors(os.getpid())
+    return {
+        pid: os.fsdecode(entry.removeprefix(prefix))
+        for pid, entries in _environments()
+        if wanted in entries and pid not in own
+        for entry in entries
+        if entry.startswith(prefix)
+    }
+
+
+def _entry(name: str, value: str) -> bytes:
+    return os.fsencode(f"{name}={value}")
+
+
+def _environments() -> Iterable[tuple[int, list[bytes]]]:
+    """Every process that this user may look into, with the environment it was started with."""
+    return _environments_in_proc() if _LINUX else _environments_in_ps()
 
 
 def kill_all(
@@ -209,17 +231,13 @@ def _pids() -> Iterable[int]:
     return (int(entry.name) for entry in os.scandir("/proc") if entry.name.isdecimal())
 
 
-def _marked_in_proc(wanted: set[str]) -> set[int]:
-    marks = {os.fsencode(mark) for mark in wanted}
-    found = set()
+def _environments_in_proc() -> Iterable[tuple[int, list[bytes]]]:
     for pid in _pids():
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
         except OSError:
             continue
-        if marks.issubset(environment.split(b"\0")):
-            found.add(pid)
-    return found
+        yield pid, environment.split(b"\0")
 
 
 # Elsewhere -------------------------------------------------------------------------------------
@@ -232,9 +250,10 @@ def _from_ps(*which: str) -> Iterable[Process]:
         yield Process(int(pid), int(parent), int(group), start, zombie=state.startswith("Z"))
 
 
-def _marked_in_ps(wanted: set[str]) -> set[int]:
-    lines = _answer("ps", "-A", "-E", "-ww", "-o", "pid=,command=").splitlines()
-    return {int(line.split()[0]) for line in lines if wanted.issubset(line.split()[1:])}
+def _environments_in_ps() -> Iterable[tuple[int, list[bytes]]]:
+    for line in _answer("ps", "-A", "-E", "-ww", "-o", "pid=,command=").splitlines():
+        pid, *words = line.split()
+        yield int(pid), list(map(os.fsencode, words))
 
 
 def _answer(*argv: str) -> str:

@@ -1,4 +1,4 @@
-"""What merges, crashes and older boots left in the home's files, for the doctor."""
+"""What merges, crashes, dead keepers and older boots left behind, for the doctor."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from fleet import processes
 from fleet.errors import Finding
+from fleet.places import safe_name
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
@@ -19,7 +20,7 @@ DERIVED = {"cache", "locks", "run", "claude", "archive", "quarantine", "spool", 
 
 
 def find(fleet: "Fleet") -> Iterator[Finding]:
-    """Conflict markers, documents that are empty or garbage, runs that an older boot left open."""
+    """Conflict markers, documents that are empty or garbage, runs that nobody keeps any more."""
     for path in (*_operators(fleet.root), *_stored(fleet.places.state)):
         if line := _conflict(path):
             what = "a merge left its conflict markers here"
@@ -29,7 +30,7 @@ def find(fleet: "Fleet") -> Iterator[Finding]:
         if path.suffix == ".json" and (what := _fault(path)):
             fix = f"the copy before it is {path.name}.prev: fleet verify says more"
             yield Finding("error", _name(fleet, path), 0, what, fix)
-    yield from _older_boots(fleet)
+    yield from _left_behind(fleet)
 
 
 def _operators(root: Path) -> Iterator[Path]:
@@ -77,18 +78,49 @@ def _fault(path: Path) -> str:
     return "" if isinstance(value, dict) else "the document is no JSON object"
 
 
-def _older_boots(fleet: "Fleet") -> Iterator[Finding]:
-    """Runs without an end whose keeper an older boot took along."""
-    boot = processes.boot_id()
-    for run in fleet.runs.open():
-        note = fleet.places.run_folder(run.id) / "alive.json"
-        try:
-            told = json.loads(note.read_bytes())
-        except (OSError, ValueError):
+def _left_behind(fleet: "Fleet") -> Iterator[Finding]:
+    """Runs whose keeper is gone, in an older boot or this one, and what lives on of any run."""
+    marked = processes.of_home(str(fleet.config.root))
+    open_runs = {run.id: run for run in fleet.runs.open()}
+    for run in sorted(filter(safe_name, {*open_runs, *marked.values()})):
+        note = fleet.places.run_folder(run) / "alive.json"
+        told = _told(note)
+        if _is_kept(told):
             continue
-        if isinstance(told, dict) and told.get("boot") not in {None, boot}:
-            what = f"run {run.id} of {run.agent} was alive before this machine was started"
-            yield Finding("warning", _name(fleet, note), 0, what, "the next fleet up settles it")
+        left = [pid for pid, one in marked.items() if one == run and processes.find(pid)]
+        if run in open_runs and (told or left):
+            whose = f"run {run} of {open_runs[run].agent}"
+            older = told.get("boot") not in {None, processes.boot_id()}
+            what = f"{whose} was alive before this machine was started"
+            what = what if older else f"{whose} lost its keeper{_living(left)}"
+            fix = "the next fleet up ends and settles it"
+            yield Finding("warning", _name(fleet, note), 0, what, fix)
+        elif left:
+            what = f"run {run} is over{_living(left)}"
+            fix = f"kill -9 {' '.join(map(str, sorted(left)))}"
+            yield Finding("warning", _name(fleet, note), 0, what, fix)
+
+
+def _told(note: Path) -> dict[str, object]:
+    """What a run's `alive.json` says; nothing where there is none, or no whole one."""
+    try:
+        told = json.loads(note.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return told if isinstance(told, dict) else {}
+
+
+def _is_kept(told: object) -> bool:
+    """Whether the keeper that `alive.json` names, or who is launching it, lives."""
+    said = told.get("launcher", told) if isinstance(told, dict) else {}
+    pid, start, boot = (said.get(name) for name in ("pid", "start", "boot"))
+    if not isinstance(pid, int) or not isinstance(start, int):
+        return False
+    return processes.is_alive(pid, start, str(boot))
+
+
+def _living(pids: list[int]) -> str:
+    return f", and {len(pids)} of its processes live on" if pids else ""
 
 
 def _name(fleet: "Fleet", path: Path) -> str:
