@@ -214,7 +214,7 @@ def test_a_refusal_in_the_stream_holds_until_an_answer_comes(judged: Judged) -> 
         "type": "rate_limit_event",
         "rate_limit_info": {"status": "rejected", "resetsAt": 1796083200000},
     }
-    failed = RESULT | {"result": "API Error", "api_error_status": 429}
+    failed = RESULT | {"result": "something went wrong"}
 
     for lines in ([refused], [refused, synthetic], [millis]):
         for last in ([], [failed]):

@@ -135,6 +135,7 @@ def _counted(exit_: Json, output: Output, result: Json) -> Verdict:
 def _with_result(exit_: Json, output: Output, result: Json, text: str) -> Verdict:
     if result.get("is_error") is not False or result.get("subtype") != "success":
         word = _error(result, text) or BY_FAULT.get(output.fault, "")
+        word = word or ("rate_limited" if output.refused else "")
         if word == "rate_limited":
             return _limited(text, exit_, output.limit_ends)
         if word:
