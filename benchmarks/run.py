@@ -20,6 +20,7 @@ import digests
 import idle
 import memories
 import reading
+import statuses
 from table import Row, print_head, print_row
 
 import audit
@@ -33,6 +34,7 @@ GROUPS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "context": contexts.rows,
     "audit": audit.rows,
     "memory": memories.rows,
+    "status": statuses.rows,
 }
 
 

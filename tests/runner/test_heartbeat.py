@@ -3,12 +3,13 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from fleet.alerts import open_ones, raise_alert
+from fleet.runner import errand, lead
 from fleet.runner import heartbeat as module
-from fleet.runner import lead
 from fleet.runner.heartbeat import Heartbeat
 from fleet.runner.pace import Pace
 from fleets import Scripted, until
@@ -29,7 +30,9 @@ class Beating:
         self.pace = Pace()
         self.chore = Heartbeat(self.said.append, self.pace)
         self.time = 1000.0
-        monkeypatch.setattr(module.time, "monotonic", lambda: self.time)
+        clock = SimpleNamespace(monotonic=lambda: self.time)
+        for one in (module, errand):
+            monkeypatch.setattr(one, "time", clock)
 
     def passes(self, seconds: float = 0.0) -> None:
         """Time goes by; then passes until no beat goes on."""
