@@ -175,7 +175,11 @@ class Ledger:
 
     def day(self, now: "datetime") -> Day:
         """The local day of `now`, which has a zone: what was spent, and what is reserved."""
-        return self.on(self._date(now.timestamp()))
+        return self.on(self.local_date(now))
+
+    def local_date(self, now: "datetime") -> "date":
+        """The local day that `now` is in."""
+        return self._date(now.timestamp())
 
     def on(self, date: "date") -> Day:
         """One local day; zeros when nothing ran on it."""
@@ -253,6 +257,11 @@ class Ledger:
         accounts = {name: _sum(said) for name, said in _mapping(body.get("accounts")).items()}
         held = {run: _reservation(said) for run, said in _mapping(body.get("open")).items()}
         return Day(date, begins, ends, _sum(body.get("settled")), accounts, held)
+
+    def renew(self, date: "date", change: "Callable[[Day], Day]") -> None:
+        """Replace a day of which no copy can be read by what `change` makes of an empty one."""
+        day = change(self._day(date, {}))
+        self._store.put(_key(date), _body(day), expect=None)
 
     def _date_of(self, run: str) -> "date":
         wall = made_at(run)

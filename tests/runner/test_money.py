@@ -342,3 +342,22 @@ def test_a_renamed_agent_has_spent_what_it_spent(purse) -> None:
     del home.fleet.__dict__["spending"]
 
     assert "$0.90 of $1.00" in home.refused("b")
+
+
+def test_a_ledger_without_a_readable_copy_is_counted_anew(tmp_path: Path) -> None:
+    """Both copies damaged: `fleet run` goes by the records, and what runs is reserved again."""
+    home = Scripted(tmp_path / "home", extra="budget: {per_day: 1.00, per_run: 0.40}\n")
+    home.agent("a", "echo done")
+    home.agent("b", "echo done")
+    assert home.call("run", "a").returncode == 0
+    alive = new_id(home.fleet.store.now().wall)
+    home.fleet.runs.start(SYSTEM, "b", alive, slot="x")
+    damaged = list((home.root / "state" / "ledger").iterdir())
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:40])
+
+    refused = home.call("run", "a")
+
+    assert len(damaged) == 2
+    assert refused.returncode == 75, refused.stderr
+    assert "$0.80 of $1.00" in refused.stderr

@@ -18,6 +18,11 @@ class Budget(NamedTuple):
     per_run: float | None = None
     tokens_per_day: int | None = None
 
+    @property
+    def of_a_day(self) -> bool:
+        """Whether it limits what a day may cost, or use."""
+        return self.per_day is not None or self.tokens_per_day is not None
+
 
 class Claude(NamedTuple):
     """The CLI: `path` a name on PATH or a file, `env_file` a 0600 file with a key or token."""

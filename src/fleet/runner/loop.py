@@ -22,7 +22,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 
 from fleet.errors import TryAgain
 from fleet.places import NEXT_DUE
-from fleet.runner import consequences, lead
+from fleet.runner import consequences, lead, money
 from fleet.runner.chores import Closing, chores
 from fleet.runner.engine import Engine
 from fleet.runner.keepers import Keepers
@@ -218,6 +218,7 @@ class Runner:
         for run in self._keepers.adopt(self._fleet):
             self._echo(f"adopted run {run.id} of {run.agent}")
         if self._owed:
+            money.recount(self._fleet, moment(self._fleet))
             consequences.of_the_last_runs(self._fleet)
             self._owed = False
         self._engine.refresh()

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Budget, HomeConfig
-from fleet.errors import NotStarted
+from fleet.errors import NotStarted, Unavailable
 from fleet.ledger import HAIR, Day, Reservation, Sum, launched_here, too_much
 from fleet.places import HOME_FILE
+from fleet.records import made_at
 from fleet.runner.decide import account_of
 from fleet.runner.state import FLEET_ACCOUNT
 from fleet.wiring import Fleet
@@ -63,11 +64,7 @@ class Bound(NamedTuple):
 
 def is_bound(config: HomeConfig, agent: Agent) -> bool:
     """Whether a budget of the day holds for the agent, its own or the fleet's."""
-    return any(
-        most is not None
-        for budget in (agent.budget, config.budget)
-        for most in (budget.per_day, budget.tokens_per_day)
-    )
+    return agent.budget.of_a_day or config.budget.of_a_day
 
 
 def need(fleet: Fleet, agent: Agent) -> Sum:
@@ -91,22 +88,27 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
     Raises:
         NotStarted: it does not fit into a budget of today (reason `over_budget`).
     """
-    day = fleet.ledger.day(_now(fleet))
+    now = _now(fleet)
+    day = day_of(fleet, now)
     if day.total == Sum():
-        recount(fleet)
+        recount(fleet, now)
     names = fleet.config.names_of(agent.id)
     for other in [run for run, held in day.open.items() if held.agent in names]:
         close(fleet, other)  # it is over, or never began: the claim is ours
-    wants = need(fleet, agent)
+    held = _reservation(fleet, agent)
 
     def check(day: Day) -> None:
         for bound in bounds(fleet, agent, day):
-            if detail := bound.too_much(wants):
+            if detail := bound.too_much(held.sum):
                 raise NotStarted(detail, FIX, reason="over_budget")
 
-    held = Reservation(agent.id, account_of(agent), wants.cost, wants.tokens, launched_here())
     fleet.ledger.reserve(run, held, check)
     tell(fleet, agent)
+
+
+def _reservation(fleet: Fleet, agent: Agent) -> Reservation:
+    wants = need(fleet, agent)
+    return Reservation(agent.id, account_of(agent), wants.cost, wants.tokens, launched_here())
 
 
 def close(fleet: Fleet, run: str) -> None:
@@ -131,26 +133,51 @@ def mend(fleet: Fleet) -> None:
     """
     now = _now(fleet)
     for moment in (now, now - timedelta(days=1)):
-        for run, held in fleet.ledger.day(moment).open.items():
+        for run, held in day_of(fleet, moment).open.items():
             dead = not held.launcher_lives()  # asked first: it may put the run on record until then
             if dead or fleet.runs.of(held.agent, run) is not None:
                 close(fleet, run)
 
 
-def recount(fleet: Fleet) -> None:
-    """Make today's ledger what the runs' own records say.
+def day_of(fleet: Fleet, now: datetime) -> Day:
+    """The ledger's day of `now`; counted anew where no copy of it can be read."""
+    try:
+        return fleet.ledger.day(now)
+    except Unavailable:
+        recount(fleet, now)
+        return fleet.ledger.day(now)
 
-    It was lost or restored, or an older version of fleet ran earlier on this day.
+
+def recount(fleet: Fleet, now: datetime) -> None:
+    """Make the ledger of the day of `now` what the runs' own records say: they are the truth.
+
+    It was lost, damaged or restored, or an older version of fleet ran earlier on this day.
     """
-    agents = fleet.config.agents
+    logs, date = fleet.runs.agents(), fleet.ledger.local_date(now)
 
     def account(name: str) -> str:
-        agent = agents.get(fleet.config.called_now(name) or name)
+        agent = _known(fleet, name)
         return account_of(agent) if agent else FLEET_ACCOUNT
 
-    today = fleet.ledger.day(_now(fleet)).date
-    logs = fleet.runs.agents()
-    fleet.ledger.change(today, lambda day: fleet.spending.recounted(day, logs, account))
+    def counted(day: Day) -> Day:
+        known = fleet.spending.recounted(day, logs, account)
+        going_on = {
+            run.id: _reservation(fleet, agent)._replace(agent=run.agent)
+            for run in fleet.runs.open()
+            if day.begins <= (made_at(run.id) or 0) < day.ends
+            and (agent := _known(fleet, run.agent))
+        }
+        return known._replace(open=going_on | dict(known.open))
+
+    try:
+        fleet.ledger.change(date, counted)
+    except Unavailable:
+        fleet.ledger.renew(date, counted)
+
+
+def _known(fleet: Fleet, name: str) -> Agent | None:
+    """The agent that has or had this name."""
+    return fleet.config.agents.get(fleet.config.called_now(name) or name)
 
 
 def tell(fleet: Fleet, agent: Agent, *, refused: bool = False) -> None:
@@ -182,10 +209,10 @@ def tell(fleet: Fleet, agent: Agent, *, refused: bool = False) -> None:
 def bounds(fleet: Fleet, agent: Agent, day: Day) -> Iterator[Bound]:
     """The budgets that hold for a run of the agent, and what counts against them on `day`."""
     own, all_of_them = agent.budget, fleet.config.budget
-    if (own.per_day, own.tokens_per_day) != (None, None):
+    if own.of_a_day:
         spent = fleet.spending.of(agent.id, day).total
         yield Bound(agent.id, agent.id, agent.file, own, spent)
-    if (all_of_them.per_day, all_of_them.tokens_per_day) != (None, None):
+    if all_of_them.of_a_day:
         yield Bound(FLEET_ACCOUNT, "the fleet", HOME_FILE, all_of_them, day.total)
 
 

@@ -59,7 +59,7 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
         TryAgain: what all of them share cannot be read.
     """
     config, canary = fleet.config, canary_of(fleet)
-    day = fleet.ledger.day(now)
+    day = money.day_of(fleet, now)
     agents: dict[str, AgentState] = {}
     accounts: dict[str, AccountState] = {}
     faults: dict[str, str] = {}
@@ -98,9 +98,8 @@ def _agent(fleet: Fleet, name: str, asked: Asked, day: Day, now: datetime) -> Ag
     control = fleet.controls.of(name)
     memo = asked.memos.get(name, NO_MEMO)
     agent = fleet.config.agents.get(name)
-    bound = agent is not None and money.is_bound(fleet.config, agent)
-    spent = fleet.spending.of(name, day).total if bound else Sum()
-    need = money.need(fleet, agent) if agent and bound else Sum()
+    spent = fleet.spending.of(name, day).total if agent and agent.budget.of_a_day else Sum()
+    need = money.need(fleet, agent) if agent and money.is_bound(fleet.config, agent) else Sum()
     why, until = breaker_of(fleet, name, now)
     return AgentState(
         slots=tuple(asked.slots[name]),
