@@ -111,7 +111,8 @@ class Scripted:
 
     def fires(self) -> list[Record]:
         """Every record about a slot."""
-        return list(self.fleet.store.read("fires", 0, 100_000).records)
+        records = self.fleet.store.read("fires", 0, 100_000).records
+        return [record for record in records if "slot" in record.body]
 
     def alive(self, run: str) -> set[int]:
         """Every process that carries the run's id."""

@@ -123,6 +123,19 @@ def descendants(pid: int, within: dict[int, Process] | None = None) -> set[int]:
     return {one for one in seen - {pid} if not processes[one].zombie}
 
 
+def in_session(leader: int) -> set[int]:
+    """Every process of the session that `leader` began, it among them, and all descendants."""
+    processes = table()
+    return descendants(leader, processes) | {pid for pid in processes if _session(pid) == leader}
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except (ProcessLookupError, PermissionError):
+        return None
+
+
 def ancestors(pid: int) -> set[int]:
     """The parent of `pid`, its parent and so on, without `pid`."""
     seen: set[int] = set()

@@ -15,6 +15,7 @@ from fleet.identity import SYSTEM
 from fleet.records import Place, new_id, rfc3339
 from fleet.runner import launch, settle
 from fleet.runner.engine import Engine
+from fleet.runner.gates import Gates
 from fleet.runner.keepers import Keepers
 from fleet.runner.slots import Slots
 from fleet.runs import Verdict
@@ -217,7 +218,7 @@ def test_a_slot_is_closed_only_by_a_start_that_is_durable(
         last=b'"op":"started"',
     )
 
-    Engine(home.fleet, Keepers(), lambda _line: None).look(now + timedelta(minutes=10))
+    Engine(home.fleet, Keepers(), Gates(), lambda _line: None).look(now + timedelta(minutes=10))
 
     assert slots.open("worker") == []
 

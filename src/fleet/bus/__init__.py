@@ -6,7 +6,7 @@ succeeded brings (`advance_for`), by `set_aside`, by `skip`, or by `repair_lanes
 What only readers need is imported where it is used: `emit` is on the hot path.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
@@ -247,12 +247,20 @@ class Bus:
         self._reader(agent)
         return lanes.advance_for(self._store, pending, shown_refs)
 
+    def waiting(self, agent: str, floor: Mapping[str, Place]) -> Iterator[Record]:
+        """Every event that waits for `agent`, lane by lane, oldest first; read as it is asked."""
+        from fleet.bus.lanes import batches
+
+        reader, places, gone = self._reader(agent), self.lanes(agent, floor), self._retracted()
+        for lane in LANES:
+            for part, _ in batches(self._store, reader, lane, places[lane].seq, without=gone):
+                yield from part
+
     def lag(self, agent: str, floor: Mapping[str, Place]) -> int:
         """How many events wait for `agent`, counted to `LAG_LIMIT`."""
-        from fleet.bus import lanes
+        from itertools import islice
 
-        reader, places = self._reader(agent), self.lanes(agent, floor)
-        return lanes.lag(self._store, reader, places, LAG_LIMIT, without=self._retracted())
+        return sum(1 for _ in islice(self.waiting(agent, floor), LAG_LIMIT))
 
     def narrow(self, author: "Author", ref: str) -> Record:
         """Say in a run that its success consumes `ref`'s lane up to `ref` and no further.

@@ -169,22 +169,3 @@ def advance_for(store: Store, waiting: Pending, shown_refs: AbstractSet[str]) ->
         elif candidates and candidates[0].ref in shown_refs:
             places[lane] = place_at(store, STREAM, first_left - 1)
     return places
-
-
-def lag(
-    store: Store,
-    reader: "Agent",
-    places: Mapping[str, Place],
-    most: int,
-    *,
-    without: AbstractSet[int],
-) -> int:
-    """How many events wait in both lanes, counted to `most`."""
-    count = 0
-    for lane in LANES:
-        start = places.get(lane, Place(0)).seq
-        for found, _ in batches(store, reader, lane, start, without=without):
-            count += len(found)
-            if count >= most:
-                return most
-    return count

@@ -9,6 +9,7 @@ from fleet.runner.cliwatch import CliWatch
 from fleet.runner.deliverer import Deliverer
 from fleet.runner.exporter import Exporter
 from fleet.runner.heartbeat import Heartbeat
+from fleet.runner.lastlook import LastLook
 from fleet.runner.pace import Pace
 from fleet.runner.warm import Warmer
 from fleet.wiring import Fleet
@@ -40,6 +41,7 @@ class Closing(Protocol):
 def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
     """All of them, in the order of their looks: the heartbeat is the pass's last act."""
     return (
+        LastLook(),
         Deliverer(),
         Warmer(),
         CliWatch(),

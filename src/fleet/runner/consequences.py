@@ -1,4 +1,4 @@
-"""What a run's end means for what starts next: money, account, a retry, its breaker, alerts.
+"""What a run's end means for what starts next: money, account, a retry, a wake, its breaker, alerts.
 
 Everything here may be repeated, by any process and at any time: it follows from records, is written
 by compare-and-set, and each alert has its key. It judges no run and starts none.
@@ -15,7 +15,7 @@ from fleet.config.env_file import CREDENTIALS
 from fleet.config.model import Agent
 from fleet.controls import FLEET, local
 from fleet.records import wall_of
-from fleet.runner import breaker, cliwatch, money
+from fleet.runner import breaker, cliwatch, money, wakes
 from fleet.runner.slots import Slots
 from fleet.runs import Run
 from fleet.status import failed
@@ -46,6 +46,7 @@ def after(fleet: Fleet, run: Run) -> None:
     _retry(fleet, agent, run)
     _break(fleet, agent, run)
     _tell_when_failing(fleet, agent)
+    wakes.after(fleet, agent, run)
     cliwatch.after(fleet, run)
 
 

@@ -205,7 +205,7 @@ class _Agent:
             late = slot.noticed - slot.due
             return self._say(slot, "missed", f"nobody was watching; noticed {late} late")
         if slot.is_wake and not self._known.news:
-            return self._say(slot, "coalesced", "an earlier run consumed what it was opened for")
+            return self._say(slot, "coalesced", "nothing waits any more of what it was opened for")
         if self._known.running:
             return self._overlap(slot)
         if held := self._held(agent, slot) or self._later(agent, slot):

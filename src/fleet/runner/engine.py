@@ -4,7 +4,7 @@ It knows no signals, threads or processes; the loop calls it again and again, an
 simulator, under a clock and with a launcher of its own.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,7 +19,8 @@ from fleet.runner import launch, money, settle
 from fleet.runner.decide import decide, summed
 from fleet.runner.situation import NO_MEMO, Asked, Memo, gather, open_slots
 from fleet.runner.slots import Slots
-from fleet.runner.state import START, WAIT, Decision, Slot
+from fleet.runner.state import GATE, START, WAIT, AgentState, Decision, Slot, State
+from fleet.runner.wakes import Wakes, waits
 from fleet.status import LOW_DISK_FIX, next_due
 from fleet.wiring import Fleet
 
@@ -42,11 +43,28 @@ class Launcher(Protocol):
         """
 
 
+class Asker(Protocol):
+    """What asks the agents' gates whether a run is worth it."""
+
+    def ask(self, fleet: Fleet, agents: Sequence[Agent]) -> Mapping[str, str]:
+        """Ask those of `agents`, and take what was answered: "" worth a run, else why not.
+
+        It is called at every look, with nobody too, and never waits.
+
+        Raises:
+            TryAgain: the store refused something; the next look goes on.
+        """
+
+
 class Engine:
     """The open slots of a home and when each agent is due next."""
 
-    def __init__(self, fleet: Fleet, launcher: Launcher, echo: Callable[[str], None]) -> None:
+    def __init__(
+        self, fleet: Fleet, launcher: Launcher, gates: Asker, echo: Callable[[str], None]
+    ) -> None:
         self._launcher = launcher
+        self._gates = gates
+        self._wakes = Wakes()
         self._echo = echo
         self._slots: dict[str, list[Slot]] = {}  # open ones, by agent
         self._memos: dict[str, Memo] = {}
@@ -80,6 +98,8 @@ class Engine:
         for agent in self._fleet.config.agents.values():
             if self._may_be_due(agent, now):
                 self._alone(agent.id, partial(self._notice, agent, now))
+        for name in self._wakes.look(self._fleet, now):
+            self._alone(name, partial(self._wake, name, now))
         self._enact(self._decisions(now), now)
         self._tell_faults(now)
 
@@ -126,9 +146,12 @@ class Engine:
         slots = Slots(self._fleet.store)
         for name in slots.known():
             self._alone(name, partial(self._reread, slots, name))
+        looked = self._wakes.begin(self._fleet)
         for agent in self._fleet.config.agents.values():
             if self._may_be_due(agent, now):
                 self._alone(agent.id, partial(self._notice, agent, now))
+            if agent.enabled and agent.wake_on:
+                self._alone(agent.id, partial(slots.begin_wakes, agent.id, looked))
 
     # Noticing ---------------------------------------------------------------------------------
 
@@ -146,6 +169,10 @@ class Engine:
         zone = ZoneInfo(self._fleet.config.timezone)
         self._slots[agent.id] = Slots(self._fleet.store).notice(agent, zone, now)
         self.due[agent.id] = next_due(agent, zone, now)
+
+    def _wake(self, name: str, now: datetime) -> None:
+        self._wakes.open(self._fleet, name, now)
+        self._reread(Slots(self._fleet.store), name)
 
     def _finish_taken(self) -> None:
         """Finish what a runner that died left half done: a taken slot whose run is on record."""
@@ -178,10 +205,36 @@ class Engine:
             open_slots(self._slots), self._launcher.running(), self._memos, stopping=self.stopping
         )
         if not asked.slots:
+            self._gates.ask(self._fleet, ())
             return []
         state, faults = gather(self._fleet, asked, now)
         self._faults = {**faults, **self._faults}
-        return decide(self._fleet.config, state, now)
+        decisions = decide(self._fleet.config, state, now)
+        while learned := self._served(decisions, state) or self._answered(decisions, state):
+            state = replace(state, agents={**state.agents, **learned})
+            decisions = decide(self._fleet.config, state, now)
+        return decisions
+
+    def _served(self, decisions: Iterable[Decision], state: State) -> dict[str, AgentState]:
+        """The agents whose wake would start though nothing waits for it any more.
+
+        It costs a look at their lanes, so only those are asked that would start.
+        """
+        starting = [one.agent for one in decisions if one.slot.is_wake and _would_start(one)]
+        served = [name for name in starting if self._alone(name, partial(self._is_served, name))]
+        return {name: replace(state.agents[name], news=False) for name in served}
+
+    def _is_served(self, name: str) -> bool:
+        return waits(self._fleet, self._fleet.config.agents[name]) is None
+
+    def _answered(self, decisions: Iterable[Decision], state: State) -> dict[str, AgentState]:
+        """The agents whose gate was asked and has answered; the others wait."""
+        asking = [one.agent for one in decisions if one.result == GATE]
+        agents = [self._fleet.config.agents[name] for name in asking]
+        answers = self._gates.ask(self._fleet, agents)
+        for name, answer in answers.items():
+            self._memos[name] = replace(self._memos.get(name, NO_MEMO), gate=answer)
+        return {name: replace(state.agents[name], gate=said) for name, said in answers.items()}
 
     def _enact(self, decisions: Iterable[Decision], now: datetime) -> None:
         refused: list[Decision] = []
@@ -297,3 +350,8 @@ class Engine:
             self._slots[agent] = slots
         else:
             self._slots.pop(agent, None)
+
+
+def _would_start(one: Decision) -> bool:
+    """Whether a run would come of it, or its gate is asked whether one should."""
+    return one.result in {START, GATE}

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
-from fleet.masking import mask
+from fleet import processes
+from fleet.masking import mask, secret_values
 from fleet.runner.launchers import environment
 from fleet.text import clip
 from fleet.wiring import Fleet
@@ -26,19 +29,30 @@ class Errand:
 
     Attributes:
         fault: one line, why it did not do its work; "" when it did, or is not over.
+        started: whether there was such a program.
     """
 
     def __init__(
-        self, fleet: Fleet, argv: tuple[str, ...], limit: float, told: bytes = b""
+        self,
+        fleet: Fleet,
+        argv: tuple[str, ...],
+        limit: float,
+        told: bytes = b"",
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
-        """Start `argv` in the home's folder.
+        """Start `argv`.
 
         Args:
-            fleet: the home, whose environment is passed on as far as `environment.of_errands` says.
+            fleet: the home.
             argv: the command; a relative name is looked for on PATH.
             limit: seconds after which it is killed.
             told: what it can read on its standard input.
+            cwd: the folder that it is started in; the home's without one.
+            env: its whole environment; without one what `environment.of_errands` says.
         """
+        self._env = environment.of_errands(fleet.env, fleet.root) if env is None else env
         self.fault = ""
         self._limit = limit
         self._until = time.monotonic() + limit
@@ -48,8 +62,8 @@ class Errand:
             with _readable(told) as given:
                 self._process = subprocess.Popen(
                     argv,
-                    cwd=fleet.root,
-                    env=environment.of_errands(fleet.env, fleet.root),
+                    cwd=cwd or fleet.root,
+                    env=self._env,
                     stdin=given,
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.PIPE,
@@ -59,6 +73,7 @@ class Errand:
             self.fault = f"{argv[0]} could not be started: {fault.strerror}"
         else:
             os.set_blocking(self._stderr.fileno(), False)
+        self.started = self._process is not None
 
     @property
     def _stderr(self) -> IO[bytes]:
@@ -83,9 +98,9 @@ class Errand:
         self._process = None
         return True
 
-    def close(self) -> None:
-        """The runner ends: a moment to finish, then it is killed."""
-        end = min(self._until, time.monotonic() + CLOSING)
+    def close(self, within: float = CLOSING) -> None:
+        """The runner ends: so many seconds to finish, then it is killed."""
+        end = min(self._until, time.monotonic() + within)
         while not self.over() and time.monotonic() < end:
             time.sleep(0.02)
         if self._process is not None:
@@ -102,8 +117,8 @@ class Errand:
 
     def _kill(self) -> None:
         assert self._process is not None  # noqa: S101 - asked only of a process
-        with suppress(ProcessLookupError):  # nobody has waited for it: the number is still its own
-            os.killpg(self._process.pid, signal.SIGKILL)
+        # Nobody has waited for it: the number is still its own.
+        processes.send_all(processes.in_session(self._process.pid), signal.SIGKILL)
 
     def _listen(self) -> None:
         """Take what it said meanwhile; an unread pipe would hold it up."""
@@ -114,7 +129,7 @@ class Errand:
     def _last_line(self) -> str:
         lines = self._errors.decode("utf-8", "replace").split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        return f": {clip(mask(last), SAID)}" if last else ""
+        return f": {clip(mask(last, secret_values(self._env)), SAID)}" if last else ""
 
 
 def _ended(code: int) -> str:

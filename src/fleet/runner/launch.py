@@ -306,7 +306,8 @@ def _prepare(fleet: Fleet, agent: Agent, run: str, cause: str = "") -> tuple[Con
     lifetime = agent.timeout + agent.grace + MARGIN
     hive = fleet.config.hive
     shadow = agent.mode == "shadow"
-    hops = _hops(fleet, cause) if cause else 0
+    # A wake stands for all that its run is shown: the longest chain counts.
+    hops = max(_hops(fleet, cause), context.hops) if cause else 0
     token = identity.issue_token(
         fleet.store, run, agent.id, hive, lifetime, hops, cause or None, shadow=shadow
     )
@@ -314,7 +315,7 @@ def _prepare(fleet: Fleet, agent: Agent, run: str, cause: str = "") -> tuple[Con
     folder = fleet.config.run_folder(run)
     _make_working_folder(agent)
     for place in (folder.parent, folder, *made.folders):
-        _make_private(place)
+        make_private(place)
     own = {
         "manifest.json": context.manifest,
         "keeper.json": made.order(run, agent),
@@ -366,13 +367,13 @@ def _make_working_folder(agent: Agent) -> None:
         OSError: the disk is full or broken.
     """
     try:
-        _make_private(agent.cwd)
+        make_private(agent.cwd)
     except (NotADirectoryError, PermissionError) as fault:
         why = (fault.strerror or "").lower()
         raise BadHome(f"cwd {agent.cwd} cannot be made: {why}", f"see {agent.file}") from fault
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
     """Make `folder` and what is missing above it, each 0700 whatever the umask."""
     for place in (*reversed(folder.parents), folder):
         with suppress(FileExistsError):

@@ -91,21 +91,19 @@ def _tell(fleet: Fleet, there: Spot, version: int) -> str:
 def announce(store: Store) -> None:
     """Write down that this process leads."""
     pid = os.getpid()
-    _write(
-        store,
-        {
-            "pid": pid,
-            "start": processes.start_time(pid),
-            "boot": processes.boot_id(),
-            "host": socket.gethostname(),
-            "since": rfc3339(store.now().wall),
-        },
-    )
+    said: Body = {
+        "pid": pid,
+        "start": processes.start_time(pid),
+        "boot": processes.boot_id(),
+        "host": socket.gethostname(),
+        "since": rfc3339(store.now().wall),
+    }
+    note(store, {"runner": said})
 
 
 def retire(store: Store) -> None:
     """Write down that nobody leads."""
-    _write(store, None)
+    note(store, {"runner": None})
 
 
 def leader(fleet: Fleet) -> Leader | None:
@@ -114,11 +112,17 @@ def leader(fleet: Fleet) -> Leader | None:
     return Leader(cast("int", said["pid"]), str(said["since"])) if said["alive"] else None
 
 
-def _write(store: Store, note: Body | None) -> None:
+def remembered(store: Store, name: str) -> object:
+    """What the runner's document says under `name`; None without it."""
+    return (store.get(LEADER)[0] or {}).get(name)
+
+
+def note(store: Store, said: Body) -> None:
+    """Write `said` into the runner's document; what else stands there stays."""
     while True:
         body, version = store.get(LEADER)
         try:
-            store.put(LEADER, {**(body or {}), "runner": note}, expect=version)
+            store.put(LEADER, {**(body or {}), **said}, expect=version)
         except Conflict:
             continue
         return

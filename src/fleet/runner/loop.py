@@ -25,10 +25,12 @@ from fleet.places import NEXT_DUE
 from fleet.runner import consequences, lead, money
 from fleet.runner.chores import Closing, chores
 from fleet.runner.engine import Engine
+from fleet.runner.gates import Gates
 from fleet.runner.keepers import Keepers
 from fleet.runner.pace import Pace
 from fleet.runner.situation import moment
 from fleet.runner.trigger import SlotTrigger
+from fleet.runner.watcher import Watcher
 from fleet.runs import Run
 from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
@@ -86,7 +88,8 @@ class Runner:
         self._echo = echo
         self._until = until
         self._keepers = Keepers()
-        self._engine = Engine(fleet, self._keepers, echo)
+        self._gates = Gates()
+        self._engine = Engine(fleet, self._keepers, self._gates, echo)
         self._pace = Pace()
         self._all_chores = chores(echo, self._pace)
         self._published: dict[str, datetime | None] = {}
@@ -94,6 +97,7 @@ class Runner:
         self._draining = False
         self._bell, self._ring_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._clock = BackgroundScheduler(timezone=UTC)
+        self._watcher = Watcher(fleet.places.state / "events", self._ring)
         self._saying: set[str] = set()
         self._warned = ""
         self._next_reload = 0.0
@@ -119,6 +123,8 @@ class Runner:
                     return
                 self._wait()
         finally:
+            self._watcher.stop()
+            self._gates.close()
             self._close()
             self._clock.shutdown(wait=False)
             for number, handler in old.items():
@@ -150,13 +156,14 @@ class Runner:
             os.write(self._ring_end, b"!")
 
     def _wait(self) -> None:
-        pause = BUSY_WAIT if self._keepers.running() else QUIET_WAIT
+        pause = BUSY_WAIT if self._keepers.running() or self._gates.busy else QUIET_WAIT
         if select.select([self._bell], [], [], pause)[0]:
             os.read(self._bell, 4096)
 
     # One pass -------------------------------------------------------------------------------
 
     def _pass(self) -> None:
+        self._watcher.look()
         if self._stopping and not self._draining:
             self._keepers.stop_all(self._fleet)
         said, self._saying = self._saying, set()

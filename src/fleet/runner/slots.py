@@ -17,7 +17,7 @@ from fleet.errors import Conflict
 from fleet.logs import between
 from fleet.ports import Store
 from fleet.records import Body, Draft, Record, Sieve
-from fleet.runner.state import Decision, Slot
+from fleet.runner.state import WAKE, Decision, Slot
 from fleet.status import FIRES
 from fleet.units import counted
 
@@ -99,7 +99,13 @@ class Slots:
     def started(self, agent: str, slot: Slot, run: str) -> None:
         """Record that `run` started for this slot, then close it; repeatable like `settle`."""
         self._store.append(FIRES, [_fire(agent, slot, "started", "", run)])
-        self._close(agent, [slot])
+        at = self._now().isoformat()
+
+        def closed(body: Body) -> Body:
+            wake = {"wake": _wake(body) | {"at": at}} if slot.is_wake else {}
+            return body | wake | {"open": _without(_entries(body), [slot])}
+
+        self._update(agent, closed)
 
     def deferred(self, decision: Decision) -> None:
         """Record, once for each reason, why a slot waits; it stays open."""
@@ -116,25 +122,58 @@ class Slots:
         What is noted is the newest retry of the agent, so it is about its last run only.
         """
         mark: Body = {"slot": name, "attempt": attempt}
-        entry: Body = {
-            **mark, "due": due.isoformat(), "noticed": due.isoformat(), "run": "", "cause": "",
-        }  # fmt: skip
-        if name.startswith("wake:"):
-            entry["cause"] = f"events#{name.removeprefix('wake:')}"
-        while True:
-            body, version = self._body(agent)
+
+        def opened(body: Body) -> Body | None:
             if body.get("retry") == mark:
-                return False
-            changed = body | {"retry": mark, "open": [*_entries(body), entry]}
-            try:
-                self._store.put(f"schedule/{agent}", changed, expect=version)
-            except Conflict:
-                continue
-            return True
+                return None
+            return _with_slot(body, name, attempt, due, due) | {"retry": mark}
+
+        return self._update(agent, opened)
+
+    # Wakes ---------------------------------------------------------------------------------------
+
+    def begin_wakes(self, agent: str, seq: int) -> None:
+        """Let no event up to number `seq` wake an agent that was never woken by any."""
+        self._update(agent, lambda body: None if "wake" in body else body | {"wake": {"seen": seq}})
+
+    def open_wake(self, agent: str, seq: int, cooldown: float, now: datetime) -> bool:
+        """Open `wake:<seq>`, due now or `cooldown` seconds after a wake last started.
+
+        False when the agent has an open wake already, which stands for this event too, or when
+        one was opened for it or for a later event before.
+        """
+
+        def opened(body: Body) -> Body | None:
+            wake = _wake(body)
+            if _has_wake(body) or seq <= cast("int", wake["seen"]):
+                return None
+            wait, last = timedelta(seconds=cooldown), _moment(wake.get("at"))
+            due = min(max(now, last + wait), now + wait) if last else now  # a clock may be set back
+            seen: Body = {"wake": wake | {"seen": seq}}
+            return _with_slot(body | seen, f"{WAKE}{seq}", 1, due, now)
+
+        return self._update(agent, opened)
+
+    def was_woken(self, agent: str) -> bool:
+        """Whether a wake was opened for the agent before and none is open now."""
+        body, _ = self._body(agent)
+        return bool(_wake(body).get("slot")) and not _has_wake(body)
+
+    def wake_again(self, agent: str, due: datetime, now: datetime) -> bool:
+        """Open the next attempt of the agent's last wake; False without one, or when it is open."""
+
+        def opened(body: Body) -> Body | None:
+            wake = _wake(body)
+            if not wake.get("slot") or _has_wake(body):
+                return None
+            attempt = cast("int", wake["attempt"]) + 1
+            return _with_slot(body, str(wake["slot"]), attempt, max(due, now), now)
+
+        return self._update(agent, opened)
 
     def by_hand(self, agent: str, name: str, run: str) -> None:
         """Record the fire of a run that a person asked for."""
-        now = datetime.fromtimestamp(self._store.now().wall, UTC)
+        now = self._now()
         self._store.append(FIRES, [_fire(agent, Slot(name, now, now), "started", "by hand", run)])
 
     def refused_by_hand(self, decision: Decision) -> None:
@@ -200,11 +239,7 @@ class Slots:
         return between(self._store, FIRES, after, self._store.head(FIRES), sieve=mine)
 
     def _close(self, agent: str, slots: Sequence[Slot]) -> None:
-        gone = {(slot.name, slot.attempt) for slot in slots}
-        self._change(
-            agent,
-            lambda entries: [e for e in entries if (e["slot"], e["attempt"]) not in gone],
-        )
+        self._change(agent, lambda entries: _without(entries, slots))
 
     def _edit(self, agent: str, slot: Slot, change: Callable[[Body], Body | None]) -> bool:
         """Replace the slot's entry by `change(entry)`; None, or no such slot, changes nothing."""
@@ -220,13 +255,22 @@ class Slots:
 
     def _change(self, agent: str, change: Callable[[list[Body]], list[Body] | None]) -> bool:
         """Replace the open slots by compare-and-set; False when `change` answers None."""
+
+        def changed(body: Body) -> Body | None:
+            entries = change(_entries(body))
+            return None if entries is None else body | {"open": entries}
+
+        return self._update(agent, changed)
+
+    def _update(self, agent: str, change: Callable[[Body], Body | None]) -> bool:
+        """Replace the agent's document by compare-and-set; False when `change` answers None."""
         while True:
             body, version = self._body(agent)
-            entries = change(_entries(body))
-            if entries is None:
+            changed = change(body)
+            if changed is None:
                 return False
             try:
-                self._store.put(f"schedule/{agent}", body | {"open": entries}, expect=version)
+                self._store.put(f"schedule/{agent}", changed, expect=version)
             except Conflict:
                 continue
             return True
@@ -234,6 +278,9 @@ class Slots:
     def _body(self, agent: str) -> tuple[Body, int]:
         body, version = self._store.get(f"schedule/{agent}")
         return body or {}, version
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._store.now().wall, UTC)
 
 
 def _fire(agent: str, slot: Slot, result: str, detail: str, run: str = "") -> Draft:
@@ -251,6 +298,32 @@ def _body_of(agent: str, slot: Slot, op: str, result: str, detail: str) -> Body:
 
 def _entries(body: Body) -> list[Body]:
     return list(cast("list[Body]", body.get("open") or []))
+
+
+def _without(entries: Sequence[Body], slots: Sequence[Slot]) -> list[Body]:
+    gone = {(slot.name, slot.attempt) for slot in slots}
+    return [entry for entry in entries if (entry["slot"], entry["attempt"]) not in gone]
+
+
+def _wake(body: Body) -> Body:
+    """What is noted of the agent's wakes, see state/README.md."""
+    return {"seen": 0, **cast("Body", body.get("wake") or {})}
+
+
+def _has_wake(body: Body) -> bool:
+    """Whether a wake is open that no run took: one that a run took was told of older events."""
+    return any(str(e["slot"]).startswith(WAKE) and not e["run"] for e in _entries(body))
+
+
+def _with_slot(body: Body, name: str, attempt: int, due: datetime, noticed: datetime) -> Body:
+    """`body` with one more open slot; of a wake it is noted as the agent's last one."""
+    is_wake = name.startswith(WAKE)
+    entry: Body = {
+        "slot": name, "attempt": attempt, "due": due.isoformat(), "noticed": noticed.isoformat(),
+        "run": "", "cause": f"events#{name.removeprefix(WAKE)}" if is_wake else "",
+    }  # fmt: skip
+    last = {"wake": _wake(body) | {"slot": name, "attempt": attempt}} if is_wake else {}
+    return body | last | {"open": [*_entries(body), entry]}
 
 
 def _is(entry: Body, slot: Slot) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 START, WAIT, GATE = "start", "wait", "gate"
+WAKE = "wake:"  # how the name of a wake begins
 FLEET_ACCOUNT = "fleet"  # the account of agents that no account names; no agent has this name
 
 
@@ -31,7 +32,7 @@ class Slot:
     @property
     def is_wake(self) -> bool:
         """Whether an event opened it."""
-        return self.name.startswith("wake:")
+        return self.name.startswith(WAKE)
 
     @property
     def by_hand(self) -> bool:

@@ -49,6 +49,13 @@ def asked(environ: Mapping[str, str], agent: Agent) -> dict[str, str]:
     return passed | agent.env_set
 
 
+def of_a_gate(environ: Mapping[str, str], agent: Agent, config: HomeConfig) -> dict[str, str]:
+    """What the agent's gate gets: as a run, but no login and no word for fleet itself."""
+    env = allowed(environ) | asked(environ, agent)
+    env = {name: value for name, value in env.items() if name not in CREDENTIALS}
+    return env | {"PATH": search_path(env), "FLEET_HOME": str(config.root), "FLEET_AGENT": agent.id}
+
+
 def secrets(environ: Mapping[str, str], config: HomeConfig) -> tuple[str, ...]:
     """What runs of this home are given that must not be written, as `masking.mask` takes it."""
     said = dict(environ)
