@@ -111,11 +111,7 @@ def test_an_agent_that_is_woken_or_off_is_none(quiet_home, write, extra) -> None
 
 @pytest.mark.parametrize(
     ("line", "field"),
-    [
-        ("wake_on: {addressed: true}", "wake_on"),
-        ('quiet: "22:00-06:00"', "quiet"),
-        ('gate: ["./bin/x"]', "gate"),
-    ],
+    [("mcp: true", "mcp"), ("runs_on: {labels: [gpu]}", "runs_on")],
 )
 def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) -> None:
     """What an operator sets and this version ignores is a note by name, never silence."""

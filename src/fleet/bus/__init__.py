@@ -8,6 +8,7 @@ What only readers need is imported where it is used: `emit` is on the hot path.
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from fleet.bus.emitting import Emitter, Permit
@@ -249,17 +250,13 @@ class Bus:
 
     def waiting(self, agent: str, floor: Mapping[str, Place]) -> Iterator[Record]:
         """Every event that waits for `agent`, lane by lane, oldest first; read as it is asked."""
-        from fleet.bus.lanes import batches
+        from fleet.bus import lanes
 
-        reader, places, gone = self._reader(agent), self.lanes(agent, floor), self._retracted()
-        for lane in LANES:
-            for part, _ in batches(self._store, reader, lane, places[lane].seq, without=gone):
-                yield from part
+        reader, places = self._reader(agent), self.lanes(agent, floor)
+        return lanes.waiting(self._store, reader, places, without=self._retracted())
 
     def lag(self, agent: str, floor: Mapping[str, Place]) -> int:
         """How many events wait for `agent`, counted to `LAG_LIMIT`."""
-        from itertools import islice
-
         return sum(1 for _ in islice(self.waiting(agent, floor), LAG_LIMIT))
 
     def narrow(self, author: "Author", ref: str) -> Record:

@@ -169,3 +169,13 @@ def advance_for(store: Store, waiting: Pending, shown_refs: AbstractSet[str]) ->
         elif candidates and candidates[0].ref in shown_refs:
             places[lane] = place_at(store, STREAM, first_left - 1)
     return places
+
+
+def waiting(
+    store: Store, reader: "Agent", places: Mapping[str, Place], *, without: AbstractSet[int]
+) -> Iterator[Record]:
+    """Every event that waits after `places`, lane by lane, oldest first."""
+    for lane in LANES:
+        start = places.get(lane, Place(0)).seq
+        for part, _ in batches(store, reader, lane, start, without=without):
+            yield from part

@@ -6,9 +6,6 @@ from fleet.config.model import Agent, HomeConfig
 from fleet.errors import Finding
 
 AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
-    "wake_on": lambda agent: agent.wake_on,
-    "quiet": lambda agent: agent.quiet,
-    "gate": lambda agent: agent.gate,
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }

@@ -1,4 +1,4 @@
-"""What a run's end means for what starts next: money, account, a retry, a wake, its breaker, alerts.
+"""What a run's end means for what starts next: money, account, retry, breaker, wake, alerts.
 
 Everything here may be repeated, by any process and at any time: it follows from records, is written
 by compare-and-set, and each alert has its key. It judges no run and starts none.

@@ -64,13 +64,16 @@ def _last_fires(store: Store) -> dict[str, Body]:
     """What the newest of `FIRES_SEEN` records says about each agent's last slot."""
     after = max(0, store.head(FIRES) - FIRES_SEEN)
     records = read_kept(store, FIRES, after, FIRES_SEEN).records
-    return {str(record.body.get("agent")): record.body for record in records}
+    said = (record.body for record in records)
+    # What was coalesced is no answer: the slot that it became a part of is.
+    return {str(body.get("agent")): body for body in said if body.get("result") != "coalesced"}
 
 
 def _not_started(fire: Body | None) -> Body | None:
     if fire is None or fire.get("run"):
         return None
-    return {name: fire.get(name) for name in ("slot", "result", "detail")}
+    said = {name: fire.get(name) for name in ("slot", "result", "detail", "until")}
+    return said | {"waits": fire.get("op") == "deferred"}
 
 
 def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | None") -> str:
