@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from fleet.bus import Bus
+from fleet.bus.later import Later
 from fleet.cursors import Cursors
 from fleet.errors import TryAgain
 from fleet.identity import Author
-from fleet.records import Record
+from fleet.records import Record, new_id
+from fleet.runner import launch, settle
+from fleet.runner.live import is_over
 from fleet.schemas import Registry
 from fleet.stores.ram import RamCache, RamStore
 from fleet.talk import Talk
+from fleets import Scripted, until
 from people import OPERATOR, in_run, limited
 
 NAMES = ("outreach", "reply-handler", "competitor-watch")
@@ -29,6 +33,7 @@ class Fleet:
         self.talk = Talk(self.store, self.cache, config, cursors)
         registry = Registry(home, self.cache)
         self.bus = Bus(self.store, self.cache, config, registry, cursors)
+        self.later = Later(self.store, self.cache, config, registry)
         self.runs = 0
 
     def run(self, name: str, hops: int = 0, woken: str | None = None) -> Author:
@@ -135,6 +140,69 @@ def test_a_chain_of_wakes_ends_though_nobody_names_a_cause(fleet: Fleet) -> None
         with pytest.raises(TryAgain):
             fleet.emit("reply-handler", hops=hops, woken=ref, cause=cause)
     assert fleet.alerts >= 1
+
+
+def test_a_reminder_makes_no_chain_shorter(fleet: Fleet) -> None:
+    """P23: who goes on when it is reminded is as far away as it was when it reminded itself."""
+    ref, hops = fleet.bus.emit(OPERATOR, "pricing-change", PRICE).ref, 0
+    for name in islice(cycle(NAMES), 3):
+        record = fleet.emit(name, hops=hops, woken=ref)
+        due = fleet.store.now().wall + 60
+        note = fleet.later.remind(fleet.run(name, int(str(record.body["hops"])), ref), "x", due=due)
+        ref, hops = record.ref, int(str(note.body["hops"]))
+
+    with pytest.raises(TryAgain, match="loop limit"):
+        fleet.emit("outreach", hops=hops, woken=ref)
+
+
+def test_a_thread_ends_though_each_answer_is_of_a_run_that_was_woken(fleet: Fleet) -> None:
+    """P23: an event that wakes a run gives no turn to the thread in which that run answers."""
+    ref = fleet.talk.post(OPERATOR, "strategy", "look").ref
+    woken = fleet.bus.emit(OPERATOR, "pricing-change", PRICE).ref
+    for turn, name in enumerate(islice(cycle(NAMES[:2]), 4)):
+        author = fleet.run(name, hops=min(turn, 3), woken=woken)
+        fleet.talk.post(author, "strategy", "yes", reply_to=ref)
+
+    with pytest.raises(TryAgain, match="loop limit"):
+        fleet.talk.post(fleet.run("outreach", 3, woken), "strategy", "yes", reply_to=ref)
+    assert fleet.alerts == 1
+
+
+def test_real_runs_that_wake_each_other_come_to_an_end(tmp_path: Path) -> None:
+    """P23: the token of a woken run carries how far away it is; its agent can say nothing else.
+
+    What wakes two agents by turns is refused after `hops` events, with one alert; a run by
+    schedule begins anew.
+    """
+    home = Scripted(tmp_path / "home")
+    file = home.root / "fleet.yaml"
+    file.write_text(file.read_text().replace("min_free: 1MiB", "min_free: 1MiB, hops: 2"))
+    for name in ("ping", "pong"):
+        home.agent(name, "fleet emit note n=1; echo code $?")
+    home.call("emit", "note", "n=0")
+    said = [woken(home, name, seq) for seq, name in enumerate(("ping", "pong", "ping"), 1)]
+    by_schedule = woken(home, "pong", None)
+
+    events = [record.body for record in home.fleet.store.read("events", 0, 100).records]
+    assert [one["hops"] for one in events] == [0, 1, 2, 1]
+    assert [one["cause"] for one in events] == [None, "events#1", "events#2", None]
+    assert ["code 0" in text for text in [*said, by_schedule]] == [True, True, False, True]
+    assert "code 75" in said[-1]
+    alerts = [record.body["kind"] for record in home.fleet.store.read("alerts", 0, 100).records]
+    assert alerts == ["loop"]
+
+
+def woken(home: Scripted, name: str, seq: int | None) -> str:
+    """What a run of `name` said that event number `seq` woke, or its schedule."""
+    fleet = home.fleet
+    agent, run = fleet.config.agents[name], new_id(fleet.store.now().wall)
+    slot, cause = (f"wake:{seq}", f"events#{seq}") if seq else ("2026-01-01T00:00:00+00:00", "")
+    launch.reserve(fleet, agent, run)
+    live = launch.start(fleet, agent, run, slot=slot, cause=cause)
+    assert live
+    assert until(lambda: is_over(fleet, live))
+    assert settle.settle(fleet, name, run).outcome == "ok"
+    return (fleet.config.run_folder(run) / "stdout.jsonl").read_text()
 
 
 def test_a_chain_of_events_gives_no_turns_to_a_thread(fleet: Fleet) -> None:

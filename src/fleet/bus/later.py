@@ -118,7 +118,7 @@ class Later:
             "to_agent": author.name,
             "payload": {"text": text},
             "cause": author.cause,
-            "hops": 0,
+            "hops": author.hops,  # a note to itself makes no chain longer, and none shorter
             "run": author.run,
         }
         if author.by is not None:
