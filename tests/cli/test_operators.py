@@ -210,6 +210,43 @@ def test_pause_halt_and_resume_are_seen_in_status(worker: Path, fleet: Fleet, sh
     assert fleet("pause", "reply-handlr").returncode == 4
 
 
+def test_an_account_is_paused_and_resumed_by_its_name(home: Path, shaped) -> None:
+    """`--account` holds all that share it, as `status`, `next` and `resume AGENT` say.
+
+    Names are checked (4), and an agent beside an account is refused (2).
+    """
+    yaml = home / "fleet.yaml"
+    yaml.write_text(yaml.read_text() + "accounts: {main: {agents: [outreach]}}\n")
+    pause = ["pause", "--account", "main", "--reason", "too dear"]
+    lines = [pause, ["status", "--json"], ["next", "--json"], ["resume", "outreach"], ["resume"]]
+    lines += [["resume", "--account", "main"], ["resume", "--account", "main"]]
+    lines += [["status", "--json"], ["pause", "--account", "mian"], ["resume", "--account", "x"]]
+    lines += [["pause", "outreach", "--account", "main"], ["pause", "--account", "fleet"]]
+    done = many(home, [call(*words) for words in lines])
+
+    assert [one.code for one in done] == [0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 2, 0]
+    (account,) = shaped("status", done[1].out)[0]["accounts"]
+    assert (account["name"], account["agents"], account["state"]) == (
+        "main",
+        ["outreach"],
+        "paused",
+    )
+    assert "too dear" in account["why"]
+    reasons = {slot["agent"]: slot["reason"] for slot in shaped("slot", done[2].out)}
+    assert "account main is paused by operator" in reasons.pop("outreach")
+    assert set(reasons.values()) == {"schedule"}
+    for resumed in done[3:5]:
+        assert "account main is still paused by operator" in resumed.out
+        assert "fleet resume --account main" in resumed.out
+    assert [one.out.strip() for one in done[5:7]] == [
+        "resumed account main",
+        "nothing held account main",
+    ]
+    assert shaped("status", done[7].out)[0]["accounts"] == []
+    assert "did you mean 'main'?" in done[8].err
+    assert "paused account fleet (competitor-watch, reply-handler)" in done[11].out
+
+
 def test_a_halt_leaves_its_reason_and_a_second_run_names_the_first(
     worker: Path, fleet: Fleet, shaped
 ) -> None:

@@ -71,6 +71,13 @@ def test_an_agent_has_one_account(home, write) -> None:
     assert_says(only(home), "fleet.yaml", 3, "outreach belongs to the account 'a' already", "")
 
 
+def test_an_account_has_a_name_of_its_own(home, write) -> None:
+    """`fleet` is what the agents share that no account names, so no account is called so."""
+    write("fleet.yaml", "accounts:\n  fleet: {agents: [outreach]}\n")
+
+    assert_says(only(home), "fleet.yaml", 2, "'fleet' is fleet's own", "name it otherwise")
+
+
 def test_faults_of_the_defaults_stand_where_they_are_written(home, write) -> None:
     """What only an agent together with the defaults makes wrong points to the defaults' line."""
     write("fleet.yaml", "name: x\ndefaults:\n  wake_on: {types: [task-created]}\n")
