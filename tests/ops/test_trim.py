@@ -23,6 +23,7 @@ from fleet.records import Body, Draft
 from fleet.runner.launch import run_by_hand
 from fleet.stores.files import FilesStore
 from fleet.talk.limits import limits
+from fleet.talk.posted import by_run
 from fleet.wiring import Fleet
 from fleets import Scripted
 
@@ -123,6 +124,7 @@ def picture(home: Scripted) -> list[object]:
         {name: fleet.metrics.announced(name) for name in fleet.metrics.subjects()},
         (board.messages, board.pins, board.total, board.complete_after),
         limits(fleet.store, fleet.cache, "strategy", 6).state,
+        by_run(fleet.store, fleet.cache, "strategy"),
         fleet.claims.live(),
         [fleet.bus.lag(agent, {}) for agent in ("reader", "other")],
     ]
