@@ -20,7 +20,7 @@ from fleet.errors import Finding, NotStarted
 from fleet.ops.trim import Log, Moved, else_needed, logs, losses, trim
 from fleet.ops.verify import verify
 from fleet.records import Body, Draft
-from fleet.runner.launch import run_by_hand
+from fleet.runner.by_hand import run_by_hand
 from fleet.stores.files import FilesStore
 from fleet.talk.limits import limits
 from fleet.talk.posted import by_run

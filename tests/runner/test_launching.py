@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from fleet.runner import launch, settle
+from fleet.runner import by_hand, launch, settle
 from fleets import Scripted
 
 
@@ -25,7 +25,7 @@ def test_a_run_that_is_being_launched_is_not_taken_for_dead(
 
     monkeypatch.setattr(launch, "_spawn", looked_at)
 
-    run = launch.run_by_hand(scripted.fleet, "worker")
+    run = by_hand.run_by_hand(scripted.fleet, "worker")
 
     assert (run.outcome, seen) == ("ok", [run.id])
 
@@ -36,10 +36,10 @@ def test_a_run_whose_launcher_died_is_settled_at_once(scripted: Scripted) -> Non
     dies = """
         import os, sys
         from pathlib import Path
-        from fleet.runner import launch
+        from fleet.runner import by_hand, launch
         from fleet.wiring import open_fleet
         launch._spawn = lambda *_: os._exit(9)
-        launch.run_by_hand(open_fleet(Path(sys.argv[1]), env={}), "worker")
+        by_hand.run_by_hand(open_fleet(Path(sys.argv[1]), env={}), "worker")
     """
     argv = [sys.executable, "-c", textwrap.dedent(dies), str(scripted.root)]
     assert subprocess.run(argv, env=os.environ, check=False, timeout=30).returncode == 9

@@ -117,7 +117,8 @@ def run_command(
     session: Session, *, agent: str, dry_run: bool, take_over: bool, as_json: bool
 ) -> None:
     """Run one agent now and wait for it, also in a paused home: same claims, same rules."""
-    from fleet.runner.launch import preview, run_by_hand
+    from fleet.runner.by_hand import run_by_hand
+    from fleet.runner.launch import preview
 
     require_agent(session, agent)
     session.fleet.require_types()
