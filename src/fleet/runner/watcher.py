@@ -6,10 +6,9 @@ looks each second anyway.
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic
-
-from watchfiles import watch
 
 STEP = 100  # milliseconds between two looks at what the system told
 GROUPED = 200  # milliseconds that changes which follow each other are one
@@ -47,19 +46,19 @@ class Watcher:
             self._thread.join(ENDS)
 
     def _watch(self) -> None:
-        changes = watch(
-            self._folder,
-            watch_filter=None,
-            debounce=GROUPED,
-            step=STEP,
-            stop_event=self._stop,
-            raise_interrupt=False,
-            force_polling=False,
-            recursive=False,
-        )
-        # Too many watches, a folder that goes: there are many ways in which it cannot.
-        try:
+        # It cannot in many ways: too many watches, a folder that goes, a system it is not made for.
+        with suppress(OSError, RuntimeError, ImportError):
+            from watchfiles import watch  # beside the loop: it takes as long as many passes
+
+            changes = watch(
+                self._folder,
+                watch_filter=None,
+                debounce=GROUPED,
+                step=STEP,
+                stop_event=self._stop,
+                raise_interrupt=False,
+                force_polling=False,
+                recursive=False,
+            )
             for _ in changes:
                 self._ring()
-        except (OSError, RuntimeError):
-            return
