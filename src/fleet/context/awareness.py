@@ -68,13 +68,18 @@ def _fitting(rows: list[tuple[str, Fields]], budget: int) -> list[tuple[str, Fie
 
 
 def _other(scene: Scene, agent: str, run: Run | None, limit: int) -> tuple[str, Fields]:
-    """`[reply-handler] ok | 2h ago | processed 12 replies`."""
+    """`[reply-handler] ok | 2h ago | processed 12 replies`.
+
+    What a run says that was no success is called unproven: its word that it is done is no more.
+    """
     if run is None:
         said = {"agent": agent, "outcome": None, "age": None, "report": "", "ref": None}
         return f"  [{agent}] has not run yet", Fields("collaborator", said)
     outcome = run.outcome or "running"
     when = scene.ago(run.ended or run.started)
     report = scene.line(clip(run.report, limit)) if limit else ""
+    unproven = report and run.row is not None and not run.row.advances
+    report = f"unproven: {report}" if unproven else report
     line = f"  [{agent}] {outcome} | {when}" + (" | retracted" if run.retracted else "")
     line += f" | {report}{invisible(REF, run.ref)}" if report else ""
     said = {

@@ -13,7 +13,7 @@ _SAYS = {
     ANSWERED: ("A person answered your question", ("question", "text", "answer", "note")),
     REMINDED: ("A note to yourself is due", ("text", "noted")),
 }
-_MAY_LACK = frozenset({"note"})
+_MAY_LACK = frozenset({"note", "noted"})
 
 
 def own_entry(name: str) -> Entry:
