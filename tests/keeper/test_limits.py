@@ -68,6 +68,18 @@ def test_a_growing_transcript_is_a_sign_of_life(
     assert write("r1.jsonl")
 
 
+@pytest.mark.prove
+def test_a_silent_command_whose_transcript_grows_lives_on(keep: Keep, tmp_path: Path) -> None:
+    """Without a word on its outputs it is not stalled while the CLI's own record of it grows."""
+    projects = tmp_path / "projects"
+    (projects / "-work").mkdir(parents=True)
+    grows = f"for i in 1 2 3 4 5 6 7 8; do echo {{}} >> {projects}/-work/$FLEET_RUN_ID.jsonl"
+    limits = {"transcript": str(projects), "idle_timeout": 6.5, "format": "claude"}
+    kept = [keep(f"{grows}; sleep 1.5; done; exit 7", **limits), keep("exec sleep 60", **limits)]
+
+    assert [one.exit(30)["ended_by"] for one in kept] == ["exit", "stalled"]
+
+
 def test_a_command_that_stays_after_its_result_is_a_success(keep: Keep) -> None:
     """With the result there it gets `after_result` seconds, then is stopped as `after_result`."""
     script = f"echo '{RESULT}'; exec sleep 60"

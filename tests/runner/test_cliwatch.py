@@ -214,6 +214,25 @@ def test_a_cli_that_says_no_version_has_to_show_that_it_works(fleet: Fleet, cli:
     assert canary_of(fleet) == ("", True)
 
 
+def test_a_cli_that_did_not_answer_is_asked_again(cli: Cli) -> None:
+    """One that says its version at last is accepted; a person's run does not ask it twice."""
+    fleet = cli.home.fleet
+    flag = cli.home.root / "answers"
+    cli.be("", "true; }\n{ true")
+    text = cli.path.read_text().replace("exit 3", f"[ -e {flag} ] && echo 2.0.1; exit 0")
+    cli.path.write_text(text)
+    cliwatch.learn(fleet)
+    flag.touch()
+    cliwatch.learn_by_hand(fleet)
+    before = claude_cli.known(fleet.store)
+    cliwatch.learn(fleet, again=True)
+    after = claude_cli.known(fleet.store)
+
+    assert before is not None
+    assert after is not None
+    assert (before.version, after.version, after.accepted) == ("", "2.0.1", "2.0.1")
+
+
 def test_a_run_by_hand_waits_for_nobody_and_accepts(scripted: Scripted, cli: Cli) -> None:
     """A person's run has the version on record, goes ahead of the canary and takes its place."""
     calls = [json.loads(scripted.call("run", "one", "--json").stdout)]

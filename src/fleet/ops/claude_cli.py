@@ -19,6 +19,7 @@ from fleet.text import clip, escape
 ANSWER = 10.0  # seconds for the CLI to say its version
 KNOWN = "control/cli:claude"
 """The document that says what is known of the CLI; no agent has this name."""
+_KEPT_BACK = ("ANTHROPIC_", "CLAUDE", "FLEET_")  # how names begin that it is not given
 _NUMBER = re.compile(r"\d+(?:\.\d+)+[\w.+-]*")
 
 
@@ -97,8 +98,9 @@ def ask(program: str, environ: Mapping[str, str]) -> Answer:
         tempfile.TemporaryDirectory(prefix="fleet-cli-", ignore_cleanup_errors=True) as folder,
         (Path(folder) / "said").open("w+b") as said,
     ):
-        # A folder of its own: asking for the version must not touch the operator's login.
-        env = {**environ, "CLAUDE_CONFIG_DIR": folder, "DISABLE_AUTOUPDATER": "1"}
+        # A folder of its own, and no key: asking for the version must not touch anybody's login.
+        env = {name: text for name, text in environ.items() if not name.startswith(_KEPT_BACK)}
+        env |= {"CLAUDE_CONFIG_DIR": folder, "DISABLE_AUTOUPDATER": "1"}
         try:
             process = subprocess.Popen(
                 [program, "--version"],
@@ -114,9 +116,11 @@ def ask(program: str, environ: Mapping[str, str]) -> Answer:
         try:
             code = process.wait(ANSWER)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
             return Answer("", f"{program} --version did not answer in {ANSWER:g} s")
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
         said.seek(0)
         return _read(program, code, said.read(1 << 12).decode("utf-8", "replace"))
 

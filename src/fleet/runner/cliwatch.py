@@ -28,7 +28,8 @@ from fleet.units import counted
 from fleet.wiring import Fleet, open_fleet
 
 EVERY = 2.0  # seconds between two looks at the CLI's file
-AGAIN = 60.0  # seconds until it is asked again when asking came to nothing
+AGAIN = 60.0  # seconds until it is asked again when who was to ask came to nothing
+UNANSWERED = 600.0  # the same when the CLI did not say its version
 HELD = timedelta(minutes=10)  # from the end of a run that showed that the CLI does not work
 FIX = "fleet doctor --claude probes it; to go back name the older program in claude: path"
 
@@ -115,15 +116,20 @@ def _held_until(run: Run) -> str:
     return rfc3339((datetime.fromisoformat(str(run.ended)) + HELD).timestamp())
 
 
-def learn(fleet: Fleet) -> Known | None:
+def learn(fleet: Fleet, *, again: bool = False) -> Known | None:
     """Ask the CLI for its version if its file is another one than before, and note what it says.
 
     A version that is not the accepted one is told to a person, once. Takes up to
     `claude_cli.ANSWER` seconds; None where there is no CLI and never was.
+
+    Args:
+        fleet: the home.
+        again: ask also one that did not answer before.
     """
     program = claude.program(fleet.config, fleet.env)
     one, file = claude_cli.known(fleet.store), claude_cli.stamp(program)
-    if file and (one is None or (one.path, one.stamp) != (program, file)):
+    is_known = one is not None and (one.path, one.stamp) == (program, file)
+    if file and (not is_known or (again and one is not None and not one.version)):
         version = claude_cli.ask(program, environment.allowed(fleet.env)).version
         seen = {"path": program, "stamp": file, "version": version}
         at = rfc3339(fleet.store.now().wall)
@@ -189,7 +195,9 @@ class CliWatch:
         if self._asking is not None:
             if self._asking.poll() is None:
                 return
-            self._next = time.monotonic() + (AGAIN if self._asking.returncode else 0)
+            one = claude_cli.known(fleet.store)
+            pause = EVERY if one and one.version else UNANSWERED
+            self._next = time.monotonic() + (AGAIN if self._asking.returncode else pause)
             self._asking = None
         if time.monotonic() < self._next:
             return
@@ -215,14 +223,18 @@ def _is_due(fleet: Fleet) -> bool:
     if not file:
         return False
     is_known = one is not None and (one.path, one.stamp) == (program, file)
-    return not is_known or (one is not None and one.is_new and not one.probed)
+    return not is_known or (one is not None and (not one.version or _is_unprobed(one)))
+
+
+def _is_unprobed(one: Known) -> bool:
+    return one.is_new and not one.probed
 
 
 def main(argv: list[str]) -> None:
     """Ask the CLI of the home in `argv`, and probe a version that is new."""
     fleet = open_fleet(Path(argv[0]), env=os.environ)
-    one = learn(fleet)
-    if one and one.is_new and not one.probed:
+    one = learn(fleet, again=True)
+    if one and _is_unprobed(one):
         _probe(fleet, one)
 
 
