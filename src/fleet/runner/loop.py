@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -23,7 +24,7 @@ from apscheduler.schedulers.background import BackgroundScheduler
 from fleet.errors import TryAgain
 from fleet.places import NEXT_DUE
 from fleet.runner import consequences, lead, money
-from fleet.runner.chores import Closing, chores
+from fleet.runner.chores import Chore, Closing, chores
 from fleet.runner.engine import Engine
 from fleet.runner.gates import Gates
 from fleet.runner.keepers import Keepers
@@ -168,7 +169,9 @@ class Runner:
             self._keepers.stop_all(self._fleet)
         said, self._saying = self._saying, set()
         begin, self._pace.well = time.monotonic(), True
-        for step in (self._reload, self._adopt, self._reap, self._look, self._chores):
+        steps: list[Callable[[], None]] = [self._reload, self._adopt, self._reap, self._look]
+        steps += [partial(self._look_after, chore) for chore in self._all_chores]
+        for step in steps:
             try:
                 step()
             except TryAgain as fault:
@@ -178,7 +181,6 @@ class Runner:
                 self._saying.add(line)
                 if line not in said:  # a fault that lasts is said once, not at every pass
                     self._echo(line)
-
         self._pace.passes += 1
         self._pace.seconds += time.monotonic() - begin
 
@@ -196,10 +198,8 @@ class Runner:
         self._engine.look(moment(self._fleet))
         self._publish()
 
-    def _chores(self) -> None:
-        now = moment(self._fleet)
-        for chore in self._all_chores:
-            chore.look(self._fleet, now)
+    def _look_after(self, chore: Chore) -> None:
+        chore.look(self._fleet, moment(self._fleet))
 
     def _reload(self) -> None:
         if time.monotonic() < self._next_reload:
