@@ -130,14 +130,14 @@ def test_no_id_takes_the_place_of_a_delivery(asks: Asks, key: str) -> None:
 
 
 def test_a_reminder_comes_to_who_noted_it(asks: Asks) -> None:
-    """It is addressed, whatever the agent is interested in, wakes it, and counts no hops."""
+    """It is addressed, whatever its interests are, wakes it, and makes no chain longer or shorter."""
     asks.later.remind(in_run("competitor-watch", hops=7), "look at Cursor", due=asks.ahead(HOUR))
 
     asks.clock.advance(HOUR)
     (event,) = asks.later.deliver()
 
     assert asks.shown("competitor-watch") == [event.seq]
-    assert (event.body["type"], event.body["hops"]) == ("reminder-due", 0)
+    assert (event.body["type"], event.body["hops"]) == ("reminder-due", 7)
     assert event.body["type"] in ALWAYS_WAKE
     assert event.body["payload"]["text"] == "look at Cursor"
     assert event.body["payload"]["noted"] == asks.log("later")[0].at
