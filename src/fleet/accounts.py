@@ -215,7 +215,7 @@ def _parked(limited: Body, run: Ended, told: float | None, why: str) -> Body | N
     """What `limited` becomes by `run`; None where it stays."""
     at, lasts = (wall_of(str(limited[name])) if limited else 0.0 for name in ("at", "until"))
     tries = cast("int", limited.get("tries", 0))
-    if limited and (limited["run"] == run.run or run.ended <= at):
+    if limited and run.ended <= at:
         return None
     if run.ended <= lasts:  # it ran already
         until = _ends(run, told, tries)

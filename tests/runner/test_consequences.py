@@ -85,14 +85,46 @@ def test_a_moment_that_was_told_wrong_is_not_believed_for_ever(ends: Ends) -> No
 
 def test_runs_that_were_alive_prolong_the_wait_and_tell_nobody(ends: Ends) -> None:
     """Two runs of an account that meet the limit are one wait to the later moment, one alert."""
-    late = ends.begin("b")
+    late, later = ends.begin("b"), ends.begin("b")
     ends.ran("a", "rate_limited", limit_until=ends.clock.wall + HOUR)
     ends.clock.advance(60)
     verdict = Verdict("rate_limited", limit_until=ends.clock.wall + 3 * HOUR)
     consequences.after(ends.fleet, ends.end("b", late, verdict))
+    sooner = Verdict("rate_limited", limit_until=ends.clock.wall + HOUR)
+    consequences.after(ends.fleet, ends.end("b", later, sooner))
 
     assert ends.until("main") == 3 * HOUR
     assert len(ends.alerts("limit")) == 1
+
+
+def test_a_run_that_began_before_a_limit_does_not_lift_it(ends: Ends) -> None:
+    """Only what began after a limit was met shows that it is over; then it stays so."""
+    early = ends.begin("b")
+    ends.clock.advance(1)
+    limited = ends.ran("a", "rate_limited", limit_until=ends.clock.wall + 20 * HOUR)
+    consequences.after(ends.fleet, ends.end("b", early, Verdict("ok")))
+    assert ends.until("main")
+
+    ends.clock.advance(1)
+    ends.ran("b", "ok")
+    assert ends.until("main") is None
+    consequences.after(ends.fleet, limited)
+    assert ends.until("main") is None
+
+
+def test_a_runner_that_begins_goes_by_the_order_of_the_ends(ends: Ends) -> None:
+    """Of two ends without consequences the later one has the last word, whoever's it is."""
+    run = ends.begin("b")
+    limit = Verdict("rate_limited", limit_until=ends.clock.wall + HOUR)
+    ends.end("b", run, limit)
+    ends.clock.advance(1)
+    run = ends.begin("a")
+    ends.clock.advance(60)
+    ends.end("a", run, Verdict("ok"))
+
+    consequences.of_the_last_runs(ends.fleet)
+
+    assert ends.until("main") is None
 
 
 def test_a_limit_is_nobodys_failure(ends: Ends) -> None:
@@ -159,12 +191,18 @@ def test_a_clock_that_was_wrong_holds_nobody_and_hides_nothing(ends: Ends) -> No
     ends.clock.step_wall(365 * LONGEST)
     ends.ran("a", "rate_limited")
     ends.fleet.accounts.resume("main", by="operator")
+    ends.fleet.controls.clear("a", by="operator")
+    ends.clock.advance(1)
     ends.ran("a", "rate_limited")
+    assert ends.until("main") == BACK_OFF
     ends.clock.step_wall(-365 * LONGEST)
 
     assert ends.until("main") is None
     ends.ran("b", "rate_limited")
     assert ends.until("main") == BACK_OFF
+    for _ in range(5):
+        ends.ran("a", "crashed")
+    assert breaker.breaker_of(ends.fleet, "a", ends.now)[0]
 
 
 # Retries ---------------------------------------------------------------------------------------
@@ -288,6 +326,8 @@ def test_a_person_who_resumed_is_not_overruled(ends: Ends) -> None:
     ends.fleet.controls.clear("a", by="operator")
 
     consequences.after(ends.fleet, runs[-1])
+    began = ends.clock.wall - 60
+    assert ends.fleet.controls.pause_failing("a", run=runs[-1].id, began=began, reason="x") == ""
 
     assert ends.fleet.controls.of("a").paused == ""
 

@@ -201,6 +201,13 @@ def test_an_agent_that_tells_of_such_things_did_its_work(judged: Judged, text: s
     assert judged.command(3, "x", err="curl: (7) Connection refused\n").outcome == "crashed"
 
 
+def test_a_piece_of_json_is_no_word_of_the_clis(judged: Judged) -> None:
+    """A line that was torn may hold a model's words, and decides nothing."""
+    torn = '{"type": "assistant", "text": "Not logged in. You\'ve hit your limit'
+
+    assert judged.claude(1, INIT, torn).outcome == "crashed"
+
+
 def test_a_refusal_in_the_stream_holds_until_an_answer_comes(judged: Judged) -> None:
     """A limit that the account has extra usage for is none; the CLI's own lines lift nothing."""
     refused = {
