@@ -51,7 +51,13 @@ def fill(scripted: Scripted) -> Scripted:
     scripted.put("work/worker/drafts/ä b.md", "a draft")
     (scripted.root / "work" / "worker" / "empty").mkdir()
     scripted.put("bin/gate", "#!/bin/sh\n").chmod(0o755)
-    for name in (".git/config", "state/spool/x", "state/cache/x", "state/claims/half.json.tmp"):
+    for name in (
+        ".git/config",
+        "state/spool/x",
+        "state/cache/x",
+        "state/export/x",
+        "state/claims/half.json.tmp",
+    ):
         scripted.put(name, "not this")
     (scripted.root / "bin" / "link").symlink_to("/etc/passwd")
     (scripted.root / "work" / "linked").symlink_to("/etc")
@@ -71,7 +77,7 @@ def made(home: Scripted, target: Path, **options: object) -> packing.Manifest:
 
 def contents(root: Path) -> dict[str, bytes]:
     """Every regular file that a backup holds, by its path."""
-    never = {"cache", "locks", "spool", "claims/half.json.tmp"}
+    never = {"cache", "export/x", "locks", "spool", "claims/half.json.tmp"}
     found = {}
     for path in root.rglob("*"):
         name = path.relative_to(root).as_posix()
@@ -111,6 +117,7 @@ def test_what_is_restored_is_what_was_there(grown: Scripted, tmp_path: Path) -> 
     assert contents(other.root) == before
     assert lanes(other.fleet) == stood
     assert (other.root / "work" / "worker" / "empty").is_dir()
+    assert not (other.root / "state" / "export" / "x").exists()
     for path in other.root.rglob("*"):
         if "cache" not in path.parts and "locks" not in path.parts:
             private = 0o700 if path.is_dir() or path.name == "gate" else 0o600

@@ -220,8 +220,8 @@ class _Copying:
         yield from (Found(path, log=True) for path in found)
 
     def _is_beside(self, parts: tuple[str, ...]) -> bool:
-        """What of the state is neither document nor live log nor a run's folder."""
-        return parts[0] != "run" and not _is_document(parts) and not _is_log(parts)
+        """What of the state is neither document nor live log, nor a run's, nor about this moment."""
+        return parts[0] not in {"run", "export"} and not _is_document(parts) and not _is_log(parts)
 
     def _walk(
         self, start: Path, wanted: Callable[[tuple[str, ...]], bool] = lambda _parts: True
