@@ -34,6 +34,8 @@ TAUGHT = [
     "fleet metric record draft-17 views 1200",
     "fleet send operator 'The mail account is locked'",
     "fleet inbox --all",
+    "fleet ask 'mail these 300?' --options yes,no",
+    "fleet remind 3d 'ask mike'",
     "fleet lesson add 'Case studies triple replies' --importance high",
     "fleet report 'mailed 4 leads, 1 bounced' --next 'ask mike@startup.io on Friday'",
     "fleet report --idle 'no new leads'",
@@ -166,7 +168,8 @@ def test_what_is_taught_works(tried: "Callable[[Sequence[str]], Tried]") -> None
     assert (done.denied, done.failed()) == (set(), {})
     assert set(done.results) == set(TAUGHT)
     store = done.home.fleet.store
-    assert [store.head(name) for name in ("events", "channels/competitive-intel")] == [4, 3]
+    wrote = ("events", "channels/competitive-intel", "questions", "later")
+    assert [store.head(name) for name in wrote] == [4, 3, 1, 1]
 
 
 def test_each_form_is_allowed_or_refused(tried: "Callable[[Sequence[str]], Tried]") -> None:
