@@ -127,8 +127,8 @@ class Questions:
         text = text.strip()
         _check(text, options)
         mark, state = _mark(text, options), self._state()
-        open_ones = self._open(state)
-        mine = [seq for seq, (agent, _) in open_ones.items() if agent == author.name]
+        open_ones, names = self._open(state), self._config.names_of(author.name)
+        mine = [seq for seq, (agent, _) in open_ones.items() if agent in names]
         known = next((seq for seq in mine if open_ones[seq][1] == mark), None)
         if known is None and len(mine) >= MOST_OPEN:
             raise TryAgain(
@@ -140,9 +140,10 @@ class Questions:
         self._alert(question)
         return record
 
-    def open(self) -> list[Question]:
-        """Every question that waits for an answer, the oldest first."""
-        numbers = sorted(map(int, self._open(self._state())))
+    def open(self, names: Sequence[str] = ()) -> list[Question]:
+        """Every question that waits for an answer, the oldest first; of agents `names`, if any."""
+        rows = self._open(self._state()).items()
+        numbers = sorted(int(seq) for seq, row in rows if not names or row[0] in names)
         records = (record_at(self._store, STREAM, seq) for seq in numbers)
         return [Question(record) for record in records if record]
 

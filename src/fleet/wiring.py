@@ -343,7 +343,7 @@ class Fleet:
         from fleet.context import Sources
 
         then = self._over(snapshot, values, config)
-        parts = (then.bus, then.talk, then.runs, then.memory, then.metrics)
+        parts = (then.bus, then.talk, then.runs, then.memory, then.metrics, then.questions)
         return Sources(config, snapshot, *parts, given, templates)
 
     def _over(self, store: "Store", values: "Values", config: "HomeConfig") -> "Fleet":

@@ -1,6 +1,7 @@
 """Questions and reminders as agents and a person meet them: real runs, the real command line."""
 
 import json
+import re
 from pathlib import Path
 
 import jsonschema
@@ -49,6 +50,7 @@ def test_a_question_its_answer_and_the_run_after(desk: Desk) -> None:
     """A run asks and ends, a person answers, the next run is told, and it is told once."""
     asked, again = desk.agent.does(call("ask", "mail these 300?"), call("ask", "mail these 300?"))
     (listed,) = desk.lists("question", "answer")
+    waits = desk.says("context", "worker").out
     shown = desk.says("answer", "questions#1")
     answered = desk.lists("written", "answer", "questions#1", "Yes", "--note", "trials first")
     late = desk.says("answer", "questions#1", "no")
@@ -70,6 +72,8 @@ def test_a_question_its_answer_and_the_run_after(desk: Desk) -> None:
     assert "questions#1 is answered: yes by operator, 20" in late.err
     assert 'question="questions#1" text="mail these 300?" answer="yes" note="trials first"' in told
     assert "question-answered" not in desk.agent.prompt
+    assert re.search(r"You asked questions#1 \d+s ago, no answer yet: mail these 300\?", waits)
+    assert "You asked" not in told
     assert desk.says("alerts").out == ""
 
 

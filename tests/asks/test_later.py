@@ -130,7 +130,7 @@ def test_no_id_takes_the_place_of_a_delivery(asks: Asks, key: str) -> None:
 
 
 def test_a_reminder_comes_to_who_noted_it(asks: Asks) -> None:
-    """It is addressed, whatever its interests are, wakes it, and makes no chain longer or shorter."""
+    """It is addressed, whatever its interests, wakes it, and makes no chain longer or shorter."""
     asks.later.remind(in_run("competitor-watch", hops=7), "look at Cursor", due=asks.ahead(HOUR))
 
     asks.clock.advance(HOUR)

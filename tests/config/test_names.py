@@ -222,11 +222,17 @@ def test_no_channel_has_the_name_of_a_log_of_fleets_own(home, write) -> None:
     write("channels/strategy.yaml", "name: S\npurpose: p\nmembers: all\nlog: events\n")
     write("channels/metrics.yaml", "name: M\npurpose: p\nmembers: all\n")
     write("agents/last.yaml", MINIMAL)
+    write("schemas/reminder-due.json", "{}")
 
     found = {finding.file: finding for finding in errors(home)}
 
-    assert set(found) == {"channels/strategy.yaml", "channels/metrics.yaml", "agents/last.yaml"}
-    for file, name in [("channels/metrics.yaml", "metrics"), ("agents/last.yaml", "last")]:
+    taken = [
+        ("channels/metrics.yaml", "metrics"),
+        ("agents/last.yaml", "last"),
+        ("schemas/reminder-due.json", "reminder-due"),
+    ]
+    assert set(found) == {"channels/strategy.yaml", *(file for file, _ in taken)}
+    for file, name in taken:
         assert_says(found[file], file, 0, f"the name '{name}', which is fleet's", "choose another")
     assert_says(found["channels/strategy.yaml"], "channels/strategy.yaml", 4, "'events'", "another")
     assert set(SHAPES) <= LOGS < TAKEN["channels"]

@@ -18,6 +18,7 @@ from fleet.identity import SYSTEM
 from fleet.memory import Memory
 from fleet.metrics import Metrics
 from fleet.places import Places
+from fleet.questions import Questions
 from fleet.records import Record, rfc3339
 from fleet.runs import Runs, Verdict
 from fleet.schemas import Registry
@@ -66,6 +67,7 @@ class World:
         talk = Talk(store, values, config, cursors)
         runs = Runs(store, values, Places(self.root), config.names_of)
         parts = (bus, talk, runs, Memory(store, values, config), Metrics(store, values))
+        parts += (Questions(store, values, config),)
         return Sources(config, store, *parts, given, self.root / "prompts")
 
     def build(self, agent: Agent | str = "outreach", **more: Any) -> Context:

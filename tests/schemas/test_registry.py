@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from fleet.config.sources import TAKEN
 from fleet.errors import BadHome, Rejected, Unknown
 from fleet.schemas import Registry
 from fleet.schemas.compiled import MARK
+from fleet.schemas.own import OWN
 
 LEAD = {"email": "sarah@acme.com", "method": "email"}
 
@@ -293,3 +295,16 @@ def test_names_do_not_depend_on_the_files_being_valid(home, write, cache) -> Non
     assert "broken" in Registry(home, cache).names()
     assert len(Registry(home, cache).names()) == 5
     assert Registry(Path("/nowhere"), cache).names() == []
+
+
+def test_types_of_fleets_own_are_there_in_every_home(registry) -> None:
+    """They are listed last, have a schema, need no file, and every payload is held to it."""
+    kinds = {kind.name: kind for kind in registry.sound()}
+
+    assert list(kinds)[-2:] == list(OWN) == ["question-answered", "reminder-due"]
+    assert registry.get("reminder-due").required == ("text",)
+    assert registry.check("reminder-due", {"text": "look"}) == []
+    assert registry.check("reminder-due", {"text": 3}) != []
+    assert registry.check("question-answered", {"text": "what?"}) != []
+    assert set(OWN) <= TAKEN["schemas"]
+    assert not set(OWN) & set(registry.names())

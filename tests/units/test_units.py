@@ -110,3 +110,49 @@ def test_a_moment_out_of_bounds_is_refused(text: str) -> None:
     """What no clock of a fleet ever shows is a ValueError, never an overflow."""
     with pytest.raises(ValueError, match="out of bounds"):
         units.parse_moment(text, now=NOW, zone=BERLIN)
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "then"),
+    [
+        ("3d", "2026-11-30T10:30", "2026-12-03T10:30"),
+        ("90s", "2026-11-30T10:30", "2026-11-30T10:31:30"),
+        ("11:00", "2026-11-30T10:30", "2026-11-30T11:00"),
+        ("10:30", "2026-11-30T10:30", "2026-12-01T10:30"),
+        ("03:00", "2026-11-30T10:30", "2026-12-01T03:00"),
+        ("2026-12-04", "2026-11-30T10:30", "2026-12-04T00:00"),
+        ("2026-12-04T08:00+00:00", "2026-11-30T10:30", "2026-12-04T09:00"),
+        ("2026-11-01", "2026-11-30T10:30", "2026-11-01T00:00"),
+        ("1d", "2026-10-24T12:00", "2026-10-25T11:00"),  # 25 hours long: a day is 24 of them
+        ("12:00", "2026-10-24T12:00", "2026-10-25T12:00"),
+        ("02:30", "2027-03-28T01:59", "2027-03-28T03:30"),  # a time that does not exist
+        ("02:30", "2026-10-25T01:59", "2026-10-25T02:30"),  # the first of two
+    ],
+)
+def test_a_moment_ahead_is_read(text, now, then) -> None:
+    """A duration counts from now in hours that pass, a clock time is the next one, in the zone."""
+    here = datetime.fromisoformat(now).replace(tzinfo=BERLIN)
+    wanted = datetime.fromisoformat(then).replace(tzinfo=BERLIN)
+
+    found = units.parse_ahead(text, now=here.astimezone(UTC), zone=BERLIN)
+
+    assert found.timestamp() == wanted.timestamp()
+    assert found.tzinfo is not None
+
+
+def test_the_second_of_two_equal_times_is_ahead_in_the_first() -> None:
+    """While the clock shows an hour for the second time, its times of that hour are the later."""
+    now = datetime(2026, 10, 25, 2, 40, tzinfo=BERLIN, fold=1)
+
+    ahead = units.parse_ahead("02:45", now=now.astimezone(UTC), zone=BERLIN)
+    tomorrow = units.parse_ahead("02:35", now=now.astimezone(UTC), zone=BERLIN)
+
+    assert ahead.timestamp() - now.timestamp() == 300
+    assert tomorrow.date() == datetime(2026, 10, 26, tzinfo=BERLIN).date()
+
+
+@pytest.mark.parametrize("text", ["", "soon", "25:00", "3 days", "9" * 12 + "d", "9999-12-31"])
+def test_nonsense_is_no_moment_ahead(text) -> None:
+    """What no clock shows is refused in one line that says what to write."""
+    with pytest.raises(ValueError, match=r"write 3d|too far ahead|out of bounds"):
+        units.parse_ahead(text, now=NOW, zone=BERLIN)

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fleet.bus import Bus
     from fleet.memory import Memory
     from fleet.metrics import Digest, Metrics
+    from fleet.questions import Questions
     from fleet.talk import Talk
 
 EVENTS = 50  # shown at most unless the agent's file says otherwise
@@ -63,6 +64,7 @@ class Sources:
     runs: Runs
     memory: "Memory"
     metrics: "Metrics"
+    questions: "Questions"
     given: Given
     templates: Path | Mapping[str, str]
 
@@ -120,6 +122,7 @@ def gather(sources: Sources, agent: Agent) -> Facts:
             sources.runs.last_ended(agent.id),
             given.claims,
             given.more_claims,
+            tuple(sources.questions.open(sources.config.names_of(agent.id))),
         ),
         world=_world(sources, agent),
         waiting=Waiting(pending, attempts),

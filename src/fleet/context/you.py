@@ -1,4 +1,7 @@
-"""The section on the agent itself: who it is, its last run, its plan, the claims it still holds."""
+"""The section on the agent itself: who it is, its last run, its plan, what it still holds, asked.
+
+What others do is not said here.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -7,12 +10,16 @@ from fleet.context.data import REF, Fields, mark
 from fleet.context.section import Built, Scene, cost
 from fleet.runs import Run
 from fleet.text import clip
+from fleet.units import counted
 
 if TYPE_CHECKING:
     from fleet.claims import Claim
+    from fleet.questions import Question
 
 NAME = "you"
-HEADER = "what you reported in your last run, and claims that you still hold"
+HEADER = "what you reported in your last run, what you asked, and claims that you still hold"
+QUESTIONS = 3  # open ones that are told, the newest
+CLIP = 200  # characters of a question
 LIMITS = (1200, 400, 120, 0)  # characters of report and plan, tried until everything fits
 
 
@@ -20,12 +27,14 @@ LIMITS = (1200, 400, 120, 0)  # characters of report and plan, tried until every
 class Past:
     """What is left of earlier runs: the newest one that ended, and claims kept beyond it.
 
-    `claims` are those that may be told, `more` counts the others.
+    `claims` are those that may be told, `more` counts the others. `asked` are its questions that
+    wait for an answer, the oldest first.
     """
 
     last: Run | None
     claims: tuple["Claim", ...]
     more: int = 0
+    asked: tuple["Question", ...] = ()
 
 
 def build(scene: Scene, past: Past, budget: int) -> Built:
@@ -37,7 +46,8 @@ def build(scene: Scene, past: Past, budget: int) -> Built:
     else:
         top.append(_outcome(scene, past.last))
     for limit in LIMITS:
-        lines = _said(scene, past.last, limit) + _held(scene, past, told=bool(limit))
+        lines = _said(scene, past.last, limit) + _asked(scene, past, limit)
+        lines += _held(scene, past, told=bool(limit))
         text = "\n".join([*top, *([scene.fenced(HEADER, lines)] if lines else [])])
         if cost(text) <= budget:
             break
@@ -59,6 +69,18 @@ def _said(scene: Scene, run: Run | None, limit: int) -> list[str]:
         return []
     told = (("You reported", run.report), ("You meant to do next", run.next))
     return [f"{name}: {scene.body(clip(text, limit))}" for name, text in told if text]
+
+
+def _asked(scene: Scene, past: Past, limit: int) -> list[str]:
+    """`You asked questions#3 2h ago, no answer yet: mail these 300?`."""
+    newest = past.asked[-QUESTIONS:] if limit else ()
+    lines = [
+        f"You asked {mark(REF, one.record.ref)} {scene.ago(one.record.at)}, no answer yet: "
+        + scene.line(clip(one.text, min(limit, CLIP)))
+        for one in newest
+    ]
+    left = len(past.asked) - len(lines)
+    return [*lines, *([f"{counted(left, 'more question')} without an answer"] if left else [])]
 
 
 def _held(scene: Scene, past: Past, *, told: bool) -> list[str]:

@@ -17,6 +17,12 @@ from fleet.records import Body, Place, Record
 BATCH = 20_000  # records in one transaction
 MARK = "\ue000"  # begins the words that no text can hold: whose, where, of which type
 
+OF_LOGS = {
+    "events": "awareness",
+    "metrics": "metrics",
+    "retractions": "corrections",
+    "questions": "you",
+}  # the section that shows records of such a log
 READ = "read"  # how a run came to see what it asked for itself
 VERSION = 2
 TOKENS = "unicode61 remove_diacritics 2 categories ''L* N* M* Co''"
@@ -182,9 +188,7 @@ def section_of(ref: str) -> str:
         return "memory" if "/" in ref else "awareness"
     if "+" in name:
         return "inbox"
-    return {"events": "awareness", "metrics": "metrics", "retractions": "corrections"}.get(
-        name, "channels"
-    )
+    return OF_LOGS.get(name, "channels")
 
 
 def _texts(value: object) -> Iterator[str]:
