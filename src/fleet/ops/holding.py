@@ -1,8 +1,9 @@
 """What holds the trimming of a log back: readers that are behind, and what is read from its end.
 
 Of most logs nothing may go: what they say counts for ever (memories, retractions, metrics, runs,
-alerts, dead letters, questions, what waits for its time, what shadow runs staged). Of the four kinds here the values that fleet
-computes are kept when records go, so that nobody's digest, claim, pin or count changes.
+alerts, dead letters, questions, what waits for its time, what shadow runs staged). Of the four
+kinds here the values that fleet computes are kept when records go, so that nobody's digest, claim,
+pin or count changes.
 """
 
 from collections.abc import Iterator, Mapping
