@@ -82,6 +82,7 @@ BY_NAME: dict[str, list[list[str]]] = {
     "seen": [["NAME"], ["NAME#1"]],
     "explain": [["NAME"], ["NAME#1"]],
     "timeline": [["NAME"], ["--run", "NAME"]],
+    "recap": [["--per", "NAME"]],
     "retract": [["NAME", "--reason", "x"], ["strategy#1", "--reason", "NAME", "--dry-run"]],
     "skip": [["NAME", "--to", "now"], ["outreach", "--to", "NAME"]],
     "shadow": [["list", "NAME"], ["accept", "NAME"], ["drop", "NAME"]],

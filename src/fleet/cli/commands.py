@@ -75,6 +75,7 @@ COMMANDS = {
     "seen": Entry("past", HISTORY, "Which runs were shown a record"),
     "explain": Entry("past", HISTORY, "What a run, or a record's author, had been told"),
     "timeline": Entry("past", HISTORY, "All that happened, in the order of time"),
+    "recap": Entry("recap", HISTORY, "What results of one type have cost"),
     "context": Entry("history", HISTORY, "What an agent would be told now"),
     "retract": Entry("retract", HISTORY, "Take back what a run wrote, or one record"),
     "answer": Entry("ask", CARE, "Answer an agent's question, or list those that wait"),
@@ -109,7 +110,7 @@ LATER = {
     **dict.fromkeys(
         (
             "capability", "dash", "forecast", "graph",
-            "hooks", "import", "install-service", "map", "mcp", "mesh", "recap",
+            "hooks", "import", "install-service", "map", "mcp", "mesh",
         ),
         "",
     ),
@@ -140,7 +141,7 @@ TOLERANT = frozenset(
     {
         "agent", "agents", "alerts", "backup", "channel", "channels", "claims", "context",
         "deadletters list", "diff", "doctor", "events", "explain", "find", "halt", "inbox", "logs",
-        "memory show", "metric show", "next", "pause", "read", "replay", "resume", "runs",
+        "memory show", "metric show", "next", "pause", "read", "recap", "replay", "resume", "runs",
         "schema", "seen", "shadow list", "show", "status", "stop", "timeline", "verify", "whoami",
     }
 )  # fmt: skip

@@ -14,7 +14,7 @@ from fleet.ledger import Sum
 from fleet.logs import place_before
 from fleet.places import Places
 from fleet.ports import Cache, Store, read_kept
-from fleet.records import Body, Draft, Place, Record, wall_of
+from fleet.records import Body, Draft, Place, Record, made_at, wall_of
 from fleet.retractions import Retractions
 from fleet.runs import index
 from fleet.runs.outcome import Report, Verdict
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from fleet.identity import Author
 
 MANY = 1_000_000
+NEAR = 64  # records behind a run's first moment among which all of its own are
 PER_RUN = 8  # records that a run has at most, reports told again and again left aside
 _BACK = re.compile(r"(?P<agent>[a-z0-9][a-z0-9_-]*)~(?P<back>\d{1,6})", re.ASCII)
 
@@ -256,15 +257,18 @@ class Runs:
         return self._marked([self._by_prefix(ref, agents)])[0]
 
     def of(self, agent: str, run: str) -> Run | None:
-        """The agent's run with that very id, one of its newest 200; None when there is none.
+        """The run with that very id, recorded under the name `agent`; None when there is none.
 
-        `agent` is the name under which it was recorded.
+        An old one is found by the time in its id, without reading what came later.
         """
-        index_ = self._index(agent)
-        if run in index_["whole"]:
-            return run_of(index_["whole"][run])
-        entry = next((one for one in reversed(index_["runs"]) if one["id"] == run), None)
-        return self._between(agent, entry) if entry else None
+        known = self._index(agent)
+        if run in known["whole"]:
+            return run_of(known["whole"][run])
+        entry = next((one for one in reversed(known["runs"]) if one["id"] == run), None)
+        if entry or len(known["runs"]) < index.NEWEST:
+            return self._between(agent, entry) if entry else None
+        after = place_before(self._store, _stream(agent), (made_at(run) or 0.0) - 1).seq
+        return self._read(agent, after, after + NEAR).get(run)
 
     def exists(self, agent: str, run: str) -> bool:
         """Whether there is any record of the agent's run `run`."""
