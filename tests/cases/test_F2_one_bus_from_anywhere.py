@@ -21,7 +21,7 @@ ARGUMENTS = {
     "explain": ["events#1"], "find": ["hi"], "replay": ["last"], "seen": ["events#1"],
     "retract": ["events#1", "--reason", "x"], "send": ["worker", "hi"], "show": ["events#1"],
     "metric": ["show"], "shadow": ["list"], "backup": ["x.zip"], "deadletters": ["list"],
-    "ask": ["what?"], "remind": ["1d", "x"],
+    "ask": ["what?"], "remind": ["1d", "x"], "recap": ["--per", "note"],
     "memory": ["show"], "lesson": ["add", "x"], "goal": ["add", "x"], "strength": ["add", "x"],
     "research": ["add", "x", "--source", "y"], "weakness": ["add", "x"],
 }  # fmt: skip

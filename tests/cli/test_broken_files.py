@@ -25,7 +25,7 @@ ARGUMENTS = {
     "metric": ["show"], "send": ["outreach", "x"],
     "retract": ["events#1", "--reason", "x"],
     "shadow": ["list"], "backup": ["../home.zip"], "deadletters": ["list"], "ask": ["what?"],
-    "remind": ["1d", "x"],
+    "remind": ["1d", "x"], "recap": ["--per", "contact-made"],
     "show": ["strategy#1"], "find": ["x"], "seen": ["strategy#1"], "explain": ["strategy#1"],
 }  # fmt: skip
 SHOWN_ELSEWHERE = {

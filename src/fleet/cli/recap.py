@@ -20,7 +20,10 @@ DAYS = 7.0
 CENT = 0.01
 
 
-@command("recap", examples=["fleet recap --per lead-converted", "fleet recap --per note --days 30"])
+@command(
+    "recap",
+    examples=["fleet recap --per lead-converted", "fleet recap --per reply-received --days 30"],
+)
 @click.option("--per", "kind", metavar="TYPE", required=True, help="Events that are the results.")
 @click.option(
     "--days", type=Days(min=0, min_open=True, max=400), default=DAYS, help="So far back (7)."
