@@ -220,7 +220,7 @@ class _Copying:
         yield from (Found(path, log=True) for path in found)
 
     def _is_beside(self, parts: tuple[str, ...]) -> bool:
-        """What of the state is no document, no live log, no run's file, and not about this moment."""
+        """What of the state is no document, live log or run's file, and not about this moment."""
         return parts[0] not in {"run", "export"} and not _is_document(parts) and not _is_log(parts)
 
     def _walk(
