@@ -1,6 +1,7 @@
 """Another version of the CLI is told, probed, and tried by one run before the rest follows."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from fleet import alerts
 from fleet.ops import claude_cli
 from fleet.runner import cliwatch
 from fleet.runner.cliwatch import BROKEN, WORKS, canary_of
+from fleet.runner.situation import moment
 from fleet.runs import OUTCOMES, Run
-from fleet.wiring import Fleet
+from fleet.wiring import Fleet, open_fleet
 from fleets import Scripted, running, until
 
 PROGRAM = """#!/bin/sh
@@ -277,8 +279,9 @@ def test_under_fleet_up_one_run_goes_first(scripted: Scripted, cli: Cli) -> None
 
 def test_asking_is_left_alone_when_there_is_nothing_to_ask(fleet: Fleet, cli: Cli) -> None:
     """The chore starts a process for another file, once, and none for one that is known."""
-    watch = cliwatch.CliWatch()
-    now = cliwatch.datetime.now().astimezone()
+    said: list[str] = []
+    watch = cliwatch.CliWatch(said.append)
+    now = moment(fleet)
     watch.look(fleet, now)
     assert watch._asking is None
     cli.be("2.0.2")
@@ -290,9 +293,36 @@ def test_asking_is_left_alone_when_there_is_nothing_to_ask(fleet: Fleet, cli: Cl
     assert asking is not None
     watch.look(fleet, now)
     assert watch._asking is asking
-    assert asking.wait(30) == 0
+    assert until(asking.over, 30)
     one = claude_cli.known(fleet.store)
     assert one is not None
-    assert (one.version, one.probed) == ("2.0.2", True)
+    assert (one.version, one.probed, asking.fault) == ("2.0.2", True, "")
     watch.look(fleet, now)
-    assert watch._asking is None
+    assert (watch._asking, said) == (None, [])
+
+
+def test_probes_end_with_the_runner(
+    fleet: Fleet, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A runner that is stopped while its CLI is probed leaves no process and no folder of that."""
+    aside = tmp_path / "tmp"
+    aside.mkdir()
+    fleet = open_fleet(fleet.root, env={**os.environ, "TMPDIR": str(aside)})
+    cli.be("2.0.2", "touch $TMPDIR/begun; exec sleep 60")
+    cli.path.write_text(cli.path.read_text().replace("probe) exit 1", "none) exit 1"))
+    watch = cliwatch.CliWatch(print)
+    watch.look(fleet, moment(fleet))
+    assert until(lambda: list(aside.rglob("begun"))), watch._asking
+
+    watch.close(fleet)
+
+    assert until(lambda: not list(aside.iterdir()), 5)
+    assert not [path for path in Path("/proc").glob("[0-9]*/environ") if _has(path, aside)]
+
+
+def _has(environ: Path, folder: Path) -> bool:
+    """Whether a process was started with that folder in its environment."""
+    try:
+        return str(folder).encode() in environ.read_bytes()
+    except OSError:
+        return False

@@ -44,7 +44,7 @@ def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
         LastLook(),
         Deliverer(),
         Warmer(),
-        CliWatch(),
+        CliWatch(echo),
         Alerter(echo),
         Exporter(pace),
         Heartbeat(echo, pace),

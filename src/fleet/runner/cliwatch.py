@@ -6,7 +6,7 @@ own, `python -I -m fleet.runner.cliwatch HOME`, which the runner starts and does
 """
 
 import os
-import subprocess
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +22,7 @@ from fleet.ops import claude_cli
 from fleet.ops.claude_cli import KNOWN, Known, known_of
 from fleet.ports import Store
 from fleet.records import Body, rfc3339, wall_of
+from fleet.runner.errand import Errand
 from fleet.runner.launchers import claude, environment
 from fleet.runs import Run
 from fleet.units import counted
@@ -29,6 +30,7 @@ from fleet.wiring import Fleet, open_fleet
 
 EVERY = 2.0  # seconds between two looks at the CLI's file
 AGAIN = 60.0  # seconds until it is asked again when who was to ask came to nothing
+LIMIT = 120.0  # seconds for asking and probing, more than both may take
 UNANSWERED = 600.0  # the same when the CLI did not say its version
 HELD = timedelta(minutes=10)  # from the end of a run that showed that the CLI does not work
 FIX = "fleet doctor --claude probes it; to go back name the older program in claude: path"
@@ -184,34 +186,42 @@ def _local(fleet: Fleet, at: str) -> str:
 
 
 class CliWatch:
-    """The chore: when the CLI's file is another one, or has to be probed, starts who does that."""
+    """The chore: when the CLI's file is another one, or has to be probed, starts who does that.
 
-    def __init__(self) -> None:
-        self._asking: subprocess.Popen[bytes] | None = None
+    What keeps that from being done goes to `echo`, a line each time.
+    """
+
+    def __init__(self, echo: Callable[[str], None]) -> None:
+        self._echo = echo
+        self._asking: Errand | None = None
         self._next = 0.0
 
     def look(self, fleet: Fleet, _now: datetime) -> None:
         """Begin to ask or to probe if there is something to; call it as often as you like."""
         if self._asking is not None:
-            if self._asking.poll() is None:
+            if not self._asking.over():
                 return
-            one = claude_cli.known(fleet.store)
-            pause = EVERY if one and one.version else UNANSWERED
-            self._next = time.monotonic() + (AGAIN if self._asking.returncode else pause)
+            self._next = time.monotonic() + self._pause(fleet, self._asking.fault)
             self._asking = None
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + EVERY
         if _is_due(fleet):
-            with suppress(OSError):  # no process can be had now: the next look may
-                self._asking = subprocess.Popen(
-                    [sys.executable, "-I", "-m", "fleet.runner.cliwatch", str(fleet.root)],
-                    env=dict(fleet.env),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    start_new_session=True,
-                )
+            words = (sys.executable, "-I", "-m", "fleet.runner.cliwatch", str(fleet.root))
+            self._asking = Errand(fleet, words, LIMIT)
+
+    def close(self, _fleet: Fleet) -> None:
+        """The runner ends: probes are broken off, and nothing of them is left."""
+        if self._asking is not None:
+            self._asking.terminate()
+            self._asking.close()
+
+    def _pause(self, fleet: Fleet, fault: str) -> float:
+        if fault:
+            self._echo(f"the CLI could not be asked for its version: {fault}")
+            return AGAIN
+        one = claude_cli.known(fleet.store)
+        return EVERY if one and one.version else UNANSWERED
 
 
 def _is_due(fleet: Fleet) -> bool:
@@ -231,7 +241,8 @@ def _is_unprobed(one: Known) -> bool:
 
 
 def main(argv: list[str]) -> None:
-    """Ask the CLI of the home in `argv`, and probe a version that is new."""
+    """Ask the CLI of the home in `argv`, and probe a version that is new; SIGTERM breaks it off."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     fleet = open_fleet(Path(argv[0]), env=os.environ)
     one = learn(fleet, again=True)
     if one and _is_unprobed(one):

@@ -98,6 +98,11 @@ class Errand:
         self._process = None
         return True
 
+    def terminate(self) -> None:
+        """Ask it to end: SIGTERM, to it alone."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+
     def close(self, within: float = CLOSING) -> None:
         """The runner ends: so many seconds to finish, then it is killed."""
         end = min(self._until, time.monotonic() + within)
