@@ -227,6 +227,24 @@ def test_a_slot_is_closed_only_by_a_start_that_is_durable(
     assert left.runs.find("run-1").open
 
 
+def test_what_woke_an_agent_is_durable(
+    home: Scripted, power: Power, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """An event that was read before its sync, and for which a wake was opened, stays."""
+    home.agent("worker", "true", "wake_on: {types: [note]}")
+    engine = Engine(home.fleet, Keepers(), Gates(), lambda _line: None)
+    engine.begin(datetime.now(UTC))
+    home.fleet.controls.set("fleet", "paused", by="operator", reason="")
+    written_unsynced(monkeypatch, lambda: home.fleet.bus.emit(SYSTEM, "note", {"n": "1"}))
+    assert after(power, tmp_path / "before").store.head("events") == 0
+
+    engine.look(datetime.now(UTC))
+
+    left = after(power, tmp_path / "left")
+    assert [slot.cause for slot in Slots(left.store).open("worker")] == ["events#1"]
+    assert left.store.head("events") == 1
+
+
 def a_day(home: Scripted, said: dict[str, str], name: str = "worker") -> None:
     """What happens on a day, a run and its end included; each thing is said once it is done."""
     fleet = home.fleet

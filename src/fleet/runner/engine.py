@@ -146,12 +146,12 @@ class Engine:
         slots = Slots(self._fleet.store)
         for name in slots.known():
             self._alone(name, partial(self._reread, slots, name))
-        looked = self._wakes.begin(self._fleet)
+        newest = self._wakes.begin(self._fleet)
         for agent in self._fleet.config.agents.values():
             if self._may_be_due(agent, now):
                 self._alone(agent.id, partial(self._notice, agent, now))
             if agent.enabled and agent.wake_on:
-                self._alone(agent.id, partial(slots.begin_wakes, agent.id, looked))
+                self._alone(agent.id, partial(slots.begin_wakes, agent.id, newest))
 
     # Noticing ---------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ What an answer means for a slot is decided elsewhere.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from zoneinfo import ZoneInfo
 
 from fleet.alerts import raise_alert
@@ -36,7 +37,7 @@ class Gates:
         among `agents` waits for any more is forgotten.
 
         Raises:
-            TryAgain: the store refused an alert, or the disk an agent's folder.
+            TryAgain: the store refused an alert.
         """
         for agent in agents:
             if agent.id not in self._open:
@@ -59,7 +60,8 @@ class Gates:
 
 
 def _started(fleet: Fleet, agent: Agent) -> Errand:
-    make_private(agent.cwd)
+    with suppress(OSError):  # then it cannot be started there, and that is told
+        make_private(agent.cwd)
     env = environment.of_a_gate(fleet.env, agent, fleet.config)
     return Errand(fleet, agent.gate, GATE_TIMEOUT, cwd=agent.cwd, env=env)
 

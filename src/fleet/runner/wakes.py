@@ -81,15 +81,16 @@ class Wakes:
         self._noted_at: datetime | None = None
 
     def begin(self, fleet: Fleet) -> int:
-        """How far the runner before this one looked, or this one before its files were edited.
+        """Go on where this runner, or the one before it, looked last; the newest event's number.
 
         In a home that was never led nothing is looked at that is there already.
         """
+        head = fleet.store.head(STREAM)
         if self.looked is None:
             said = lead.remembered(fleet.store, STREAM)
-            self.looked = said if isinstance(said, int) else fleet.store.head(STREAM)
+            self.looked = said if isinstance(said, int) else head
         self._by_type = _by_type(fleet.config.agents.values())
-        return self.looked
+        return head
 
     def look(self, fleet: Fleet, now: datetime) -> Sequence[str]:
         """Read the new events; the agents that are owed a wake now. A retracted event wakes nobody.
