@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # who only sums up, as `report` does, pays for no clock and n
     from zoneinfo import ZoneInfo
 
 DIGITS = 6  # of a dollar that are kept: sums of floats grow tails
+UNHEARD_OF = 0.50  # dollars reserved where no budget.per_run says it and no run has said its cost
 HAIR = 1e-7  # dollars: less than what is kept
 
 

@@ -121,6 +121,20 @@ def test_a_field_that_nothing_acts_on_is_said(quiet_home, write, line, field) ->
     assert notes == [("agents/idle.yaml", f"{field}: this version does not act on it")]
 
 
+@pytest.mark.parametrize(
+    ("budget", "run", "day"),
+    [("{per_day: 0.30}", "0.50", "0.30"), ("{per_run: 2, per_day: 1}", "2.00", "1.00")],
+)
+def test_a_budget_into_which_no_run_fits_is_a_warning(quiet_home, write, budget, run, day) -> None:
+    """An agent that can never start for its budget is named; one that fits is not."""
+    daily = AGENT.replace("null", '"@daily"')
+    write("agents/idle.yaml", f"{daily}budget: {budget}\n")
+    write("agents/fits.yaml", f"{daily}budget: {{per_run: 1, per_day: 1}}\n")
+
+    what = f"idle does not start: a run is reserved ${run} of ${day} a day"
+    assert said(quiet_home, "warning") == [("agents/idle.yaml", what)]
+
+
 def test_agents_that_wake_each_other_are_a_warning(quiet_home, write) -> None:
     """A ring of wakes is named once, by its agents in order; a chain is none."""
     types = ["one", "two", "three"]

@@ -12,6 +12,7 @@ from fleet.config.model import Agent, HomeConfig
 from fleet.config.yamltext import KEEP_ONE, UNMERGED, merge_mark
 from fleet.errors import BadHome, Finding, StoreError
 from fleet.identity import RESERVED_NAMES
+from fleet.ledger import UNHEARD_OF
 from fleet.ops.inert import inert
 from fleet.ops.programs import missing
 from fleet.places import Places
@@ -51,6 +52,7 @@ def lint(config: HomeConfig) -> Iterator[Finding]:
     yield from _unheard(config, active)
     yield from _unread(config, active)
     yield from _never_woken(active)
+    yield from _too_dear(config, active)
     yield from _blind(config.root, active)
     yield from _cycles(active)
     yield from _orphans(config)
@@ -115,6 +117,20 @@ def _never_woken(active: list[Agent]) -> Iterator[Finding]:
         if not agent.schedule and not wakes:
             fix = "add a schedule or wake_on, or leave it so"
             yield Finding("warning", agent.file, 0, f"{agent.id} runs only by hand", fix)
+
+
+def _too_dear(config: HomeConfig, active: list[Agent]) -> Iterator[Finding]:
+    """Agents of which not one run fits into a budget of the day."""
+    for agent in active:
+        told = agent.budget.per_run
+        run = UNHEARD_OF if told is None else told
+        days = [one.per_day for one in (agent.budget, config.budget) if one.per_day is not None]
+        if days and run > min(days):
+            what = (
+                f"{agent.id} does not start: a run is reserved ${run:.2f} of ${min(days):.2f} a day"
+            )
+            fix = "raise budget.per_day, or set a smaller budget.per_run"
+            yield Finding("warning", agent.file, 0, what, fix)
 
 
 def _blind(root: Path, active: list[Agent]) -> Iterator[Finding]:

@@ -10,14 +10,13 @@ from typing import NamedTuple
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Budget, HomeConfig
 from fleet.errors import NotStarted, Unavailable
-from fleet.ledger import HAIR, Day, Reservation, Sum, launched_here, too_much
+from fleet.ledger import HAIR, UNHEARD_OF, Day, Reservation, Sum, launched_here, too_much
 from fleet.places import HOME_FILE
 from fleet.records import made_at
 from fleet.runner.decide import account_of
 from fleet.runner.state import FLEET_ACCOUNT
 from fleet.wiring import Fleet
 
-UNHEARD_OF = 0.50  # dollars reserved where no budget.per_run says it and no run has said its cost
 WARN = 0.8  # of a day's budget: then a person is told
 FIX = "raise the budget, or wait for tomorrow"
 
