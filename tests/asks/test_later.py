@@ -3,9 +3,11 @@
 import pytest
 
 from asks.conftest import Asks, Cut
+from fleet.bus import later
 from fleet.bus.events import ALWAYS_WAKE
 from fleet.bus.later import LONGEST, MOST_WAITING
 from fleet.errors import NotAllowed, Rejected, TryAgain, Unavailable, Unknown, Usage
+from fleet.records import Draft
 from fleet.retractions import Retractions
 from people import CONFIG, OPERATOR, an_agent, in_run, limited
 from retracting import target_of
@@ -169,6 +171,26 @@ def test_a_delivery_that_is_killed_is_finished_by_the_next(
     asks.with_later().deliver()
 
     assert [event.key for event in asks.log("events")] == ["later#1", "later#2"]
+    assert asks.later.next_due() is None
+
+
+def test_one_that_cannot_come_holds_up_no_other(
+    asks: Asks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a record of old has its key, or its line is damaged, it is told; the others come."""
+    for _ in range(4):
+        wait(asks)
+    before: dict[str, object] = {"op": "event", "type": "x", "from_agent": "a", "run": None}
+    asks.store.append("events", [Draft({**before, "to_agent": None}, key="later#2")])
+    read = later.record_at
+    damaged = ("later", 3)
+    monkeypatch.setattr(later, "record_at", lambda s, *at: None if at == damaged else read(s, *at))
+    asks.clock.advance(HOUR)
+
+    made = asks.later.deliver()
+
+    assert [event.key for event in made] == ["later#1", "later#4"]
+    assert asks.alerts() == ["lost-later", "lost-later"]
     assert asks.later.next_due() is None
 
 

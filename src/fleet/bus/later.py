@@ -6,6 +6,7 @@ let in.
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from fleet.alerts import raise_alert
@@ -29,6 +30,7 @@ STREAM = "later"
 LATER, DELIVERED, DROPPED = "later", "delivered", "dropped"
 MOST_WAITING = 100  # events of one author that wait at once
 LONGEST = 400 * 86400.0  # seconds that one may wait
+AT_ONCE = 50  # events appended together: to look for their keys costs the same for all
 MAX_TEXT = 4096  # bytes of UTF-8 of a reminder
 _OWN = frozenset({"op", "due"})  # names of the body that its event does not have
 
@@ -160,8 +162,9 @@ class Later:
             return []
         self._store.sync(STREAM)
         gone = self._retractions.of(STREAM)
-        made = {one.seq: self._deliver(one.seq, retracted=one.seq in gone) for one in due}
-        events = {seq: event for seq, event in made.items() if event is not None}
+        events: dict[int, Record] = {}
+        for start in range(0, len(due), AT_ONCE):
+            events |= self._deliver([one.seq for one in due[start : start + AT_ONCE]], gone)
         self._take_back(events)
         return list(events.values())
 
@@ -184,29 +187,58 @@ class Later:
 
     # Delivery --------------------------------------------------------------------------------
 
-    def _deliver(self, seq: int, *, retracted: bool) -> Record | None:
-        record = None if retracted else record_at(self._store, STREAM, seq)
-        if record is None:
-            if not retracted:
-                self._tell_lost(seq)
-            self._close(seq, DROPPED, why="retracted" if retracted else "unreadable")
-            return self.event_of(seq) if retracted else None
+    def _deliver(self, seqs: Sequence[int], gone: AbstractSet[int]) -> dict[int, Record]:
+        """The events of the records `seqs` by their numbers; those in `gone` were taken back."""
+        made: dict[int, Record] = {}
+        records: list[Record] = []
+        for seq in seqs:
+            record = record_at(self._store, STREAM, seq)
+            if seq in gone:
+                self._close([(seq, {"op": DROPPED, "why": "retracted"})])
+                before = self.event_of(seq)
+                made |= {seq: before} if before else {}
+            elif record is None:
+                self._lose(seq, "cannot be read", "fleet verify names the damage")
+            else:
+                records.append(record)
+        return made | self._emit(records)
+
+    def _emit(self, records: Sequence[Record]) -> dict[int, Record]:
+        """Append the events of `records`, together unless one of them is refused, and note it."""
+        if not records:
+            return {}
+        try:
+            events = self._store.append(EVENTS, [self._event(record) for record in records])
+        except Rejected as refused:
+            if len(records) == 1:
+                self._lose(records[0].seq, f"was refused: {refused.what}", "emit it again")
+                return {}
+            alone = (self._emit([record]) for record in records)
+            return {seq: event for made in alone for seq, event in made.items()}
+        for record, event in zip(records, events, strict=True):
+            if event.body["to_agent"] not in {None, *self._config.agents}:
+                self._tell_unread(record, event)
+        made = {record.seq: event for record, event in zip(records, events, strict=True)}
+        self._close([(seq, {"op": DELIVERED, "event": one.ref}) for seq, one in made.items()])
+        return made
+
+    def _event(self, record: Record) -> Draft:
+        """What waits as the event that it becomes, addressed to whom its agent is called now."""
         named = record.body.get("to_agent")
         to = named if named is None else self._config.called_now(str(named)) or str(named)
         body = {name: value for name, value in record.body.items() if name not in _OWN}
         body |= {"op": "event", "to_agent": to}
         if body["type"] == REMINDED and isinstance(said := body["payload"], dict):
             body["payload"] = {**said, "noted": record.at}
-        draft = Draft(body, key=record.ref, same=("type", "from_agent", "run"))
-        event = self._store.append(EVENTS, [draft])[0]
-        if to is not None and to not in self._config.agents:
-            self._tell_unread(record, event, to)
-        self._close(seq, DELIVERED, event=event.ref)
-        return event
+        return Draft(body, key=record.ref, same=("type", "from_agent", "run"))
 
-    def _close(self, seq: int, op: str, **said: str) -> None:
-        body: Body = {"op": op, "target": seq, **said}
-        self._store.append(STREAM, [Draft(body, key=f"{op}/{seq}", same=("op", "target"))])
+    def _close(self, said: Sequence[tuple[int, Body]]) -> None:
+        """Note what became of each of these numbers."""
+        drafts = [
+            Draft(body | {"target": seq}, key=f"{body['op']}/{seq}", same=("op", "target"))
+            for seq, body in said
+        ]
+        self._store.append(STREAM, drafts)
 
     def _take_back(self, events: dict[int, Record]) -> None:
         """Retract what was delivered before, or while, it was taken back.
@@ -230,7 +262,8 @@ class Later:
             )
             self._retractions.retract([target], by="system", reason=reason)
 
-    def _tell_unread(self, record: Record, event: Record, to: str) -> None:
+    def _tell_unread(self, record: Record, event: Record) -> None:
+        to = str(event.body["to_agent"])
         raise_alert(
             self._store,
             kind="no-addressee",
@@ -241,16 +274,18 @@ class Later:
             key=f"no-addressee/{record.ref}",
         )
 
-    def _tell_lost(self, seq: int) -> None:
+    def _lose(self, seq: int, why: str, fix: str) -> None:
+        """Say that something that is due becomes no event, and leave it."""
         raise_alert(
             self._store,
             kind="lost-later",
             subject=f"{STREAM}#{seq}",
-            what=f"{STREAM}#{seq} is due and cannot be read",
+            what=f"{STREAM}#{seq} is due and {why}",
             done="it became no event",
-            fix="fleet verify names the damage",
+            fix=fix,
             key=f"lost-later/{seq}",
         )
+        self._close([(seq, {"op": DROPPED, "why": why})])
 
     def _rows(self) -> list[Waiting]:
         if self._store.head(STREAM) == 0:
