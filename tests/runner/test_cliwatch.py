@@ -9,6 +9,7 @@ import pytest
 
 from fakeclaude import RESULT, claude_agent
 from fleet import alerts
+from fleet.config.model import Claude
 from fleet.ops import claude_cli
 from fleet.runner import cliwatch
 from fleet.runner.cliwatch import BROKEN, WORKS, canary_of
@@ -186,6 +187,37 @@ def test_the_same_version_in_another_file_is_no_change(fleet: Fleet, cli: Cli) -
 
     assert canary_of(fleet) == ("", True)
     assert told(fleet) == []
+
+
+def test_who_has_another_path_is_told_the_same(fleet: Fleet, tmp_path: Path) -> None:
+    """Where a person's PATH leads to another CLI, the runner's is what holds agents or does not."""
+    other = tmp_path / "bin" / "claude"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\n")
+    other.chmod(0o755)
+    cliwatch._change(fleet.store, lambda body: body | {"name": "claude"})
+    fleet.__dict__["config"] = fleet.config._replace(claude=Claude("claude"))
+    there = open_fleet(fleet.root, env={"PATH": str(other.parent)})
+    there.__dict__["config"] = fleet.config
+
+    cliwatch.learn_by_hand(there)
+
+    assert canary_of(there) == canary_of(fleet) == ("", True)
+    assert claude_cli.known(fleet.store).version == "2.0.1"  # type: ignore[union-attr]
+
+
+def test_another_name_in_fleet_yaml_is_another_cli(fleet: Fleet, cli: Cli) -> None:
+    """From the edit on nothing of it starts until it was asked."""
+    (cli.home.root / "bin" / "pinned").write_bytes(cli.path.read_bytes())
+    (cli.home.root / "bin" / "pinned").chmod(0o755)
+    text = (cli.home.root / "fleet.yaml").read_text()
+    cli.home.put("fleet.yaml", text.replace("bin/claude}", "bin/pinned}"))
+    fleet = cli.home.fleet
+    assert not canary_of(fleet).free
+
+    cliwatch.learn(fleet)
+
+    assert canary_of(fleet) == ("", True)
 
 
 def test_back_to_the_accepted_version_frees_everybody(fleet: Fleet, cli: Cli) -> None:

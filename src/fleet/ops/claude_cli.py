@@ -34,6 +34,7 @@ class Known(NamedTuple):
     """What the home knows of its CLI.
 
     Attributes:
+        name: what fleet.yaml called it then.
         path: the program that was asked.
         stamp: which file that was, see `stamp`.
         version: what it said it is, "" when it did not say.
@@ -44,6 +45,7 @@ class Known(NamedTuple):
             RFC 3339, "" when it may.
     """
 
+    name: str
     path: str
     stamp: str
     version: str
@@ -67,7 +69,7 @@ def known_of(body: Body | None) -> Known | None:
     """What the document's body says."""
     if body is None:
         return None
-    texts = ("path", "stamp", "version", "at", "accepted", "held")
+    texts = ("name", "path", "stamp", "version", "at", "accepted", "held")
     said = {name: str(body.get(name) or "") for name in texts}
     return Known(**said, probed=bool(body.get("probed")))
 

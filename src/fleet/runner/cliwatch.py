@@ -63,10 +63,9 @@ def canary_of(fleet: Fleet) -> Canary:
     one = claude_cli.known(fleet.store)
     if one is None:
         return Canary()
-    program = claude.program(fleet.config, fleet.env)
-    file = claude_cli.stamp(program)
-    if file and (one.path, one.stamp) != (program, file):
-        return Canary(f"{program} is another file now, it is asked for its version", free=False)
+    # Not where this process finds it: whoever asks at a terminal may have another PATH.
+    if fleet.config.claude.path != one.name or claude_cli.stamp(one.path) not in {one.stamp, ""}:
+        return Canary("the CLI is another file now, it is asked for its version", free=False)
     if not one.is_new:
         return Canary()
     called = _called(one)
@@ -130,12 +129,12 @@ def learn(fleet: Fleet, *, again: bool = False) -> Known | None:
     """
     program = claude.program(fleet.config, fleet.env)
     one, file = claude_cli.known(fleet.store), claude_cli.stamp(program)
-    is_known = one is not None and (one.path, one.stamp) == (program, file)
-    if file and (not is_known or (again and one is not None and not one.version)):
+    seen = {"name": fleet.config.claude.path, "path": program, "stamp": file}
+    if file and (not _is_known(one, seen) or (again and one is not None and not one.version)):
         version = claude_cli.ask(program, environment.allowed(fleet.env)).version
-        seen = {"path": program, "stamp": file, "version": version}
         at = rfc3339(fleet.store.now().wall)
-        one = known_of(_change(fleet.store, lambda body: _learned(body, seen, at)))
+        told = seen | {"version": version}
+        one = known_of(_change(fleet.store, lambda body: _learned(body, told, at)))
     if one and one.is_new:
         raise_alert(
             fleet.store,
@@ -147,6 +146,10 @@ def learn(fleet: Fleet, *, again: bool = False) -> Known | None:
             key=f"cli-changed/{one.at}",
         )
     return one
+
+
+def _is_known(one: Known | None, seen: dict[str, str]) -> bool:
+    return one is not None and {"name": one.name, "path": one.path, "stamp": one.stamp} == seen
 
 
 def learn_by_hand(fleet: Fleet) -> None:
@@ -232,8 +235,8 @@ def _is_due(fleet: Fleet) -> bool:
     file, one = claude_cli.stamp(program), claude_cli.known(fleet.store)
     if not file:
         return False
-    is_known = one is not None and (one.path, one.stamp) == (program, file)
-    return not is_known or (one is not None and (not one.version or _is_unprobed(one)))
+    seen = {"name": fleet.config.claude.path, "path": program, "stamp": file}
+    return not _is_known(one, seen) or (one is not None and (not one.version or _is_unprobed(one)))
 
 
 def _is_unprobed(one: Known) -> bool:
