@@ -107,3 +107,17 @@ def test_who_delivers_at_once_delivers_once(home: Scripted) -> None:
 
     assert keys(home) == Counter({f"later#{seq}": 1 for seq in range(1, 21)})
     assert ops(home, "later") == {"later": 20, "delivered": 20}
+
+
+def test_an_answer_and_a_reminder_wake_an_agent_that_nothing_else_wakes(home: Scripted) -> None:
+    """Without a schedule and without `wake_on` it runs because of them, and is told them."""
+    with running(home):
+        home.call("--as", "worker", "ask", "mail these 300?")
+        home.call("--as", "second", "remind", "1s", "look at the numbers")
+        home.call("answer", "questions#1", "yes")
+        assert until(lambda: home.ended("worker") and home.ended("second"))
+
+    for agent in ("worker", "second"):
+        (run,) = home.ended(agent)
+        assert run.slot.startswith("wake:")
+        assert run.delivered
