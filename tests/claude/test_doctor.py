@@ -109,10 +109,8 @@ def test_the_real_cli_does_what_fleet_counts_on(tmp_path: Path, cli: Path, stub:
     assert examined(home, tmp_path, 0) == (CLAIMS, set())
 
 
-@pytest.mark.parametrize(
-    "how",
-    ["lacks", *(pytest.param(one, marks=pytest.mark.prove) for one in ("cuts", "pulls", "deaf"))],
-)
+@pytest.mark.prove
+@pytest.mark.parametrize("how", BREAKS)
 def test_a_cli_that_does_less_is_found_out(
     tmp_path: Path, cli: Path, stub: Start, how: str
 ) -> None:

@@ -115,7 +115,7 @@ ROWS = {
 UNHEARD = {"unreachable", "hangs-at-once"}
 """Rows whose model is never asked."""
 FIRST = (
-    *("denied", "bad-key", "limited", "limit-in-words", "overloaded-once", "endless-stop"),
+    *("denied", "bad-key", "limit-in-words", "overloaded-once", "endless-stop"),
     *("too-many-turns", "too-dear", "hangs-at-once"),
 )
 """The rows of every test run; the others take their turn in the long proofs."""

@@ -280,6 +280,15 @@ def test_a_run_by_hand_waits_for_nobody_and_accepts(scripted: Scripted, cli: Cli
     assert [run["cli"] for run in shown] == ["2.0.2", "2.0.1"]
 
 
+def test_a_run_keeps_the_version_it_began_with(scripted: Scripted, cli: Cli) -> None:
+    """An update in the middle of a run is no news about that run."""
+    cli.be("2.0.1", "cp ../../bin/claude ../../bin/new; mv ../../bin/new ../../bin/claude")
+
+    said = json.loads(scripted.call("run", "one", "--json").stdout)
+
+    assert (said["outcome"], said["cli"]) == ("ok", "2.0.1")
+
+
 def test_under_fleet_up_one_run_goes_first(scripted: Scripted, cli: Cli) -> None:
     """After an update one agent runs while the others wait, and when it ended well all go on.
 
