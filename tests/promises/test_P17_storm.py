@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fleet import processes
+from fleet.runner import launch
 from fleets import Scripted, Up, until
 
 OFTEN = "{every: 1s}"
@@ -123,4 +124,5 @@ def check(home: Scripted, killed: set[str]) -> None:
     for run in runs:
         if run.agent.startswith(PAID) and run.outcome == "ok":
             assert run.cost_usd == 0.25
-    assert home.fleet.claims.live() == []
+    # What a launcher that was killed had taken for a run that never began blocks nobody longer.
+    assert until(lambda: home.fleet.claims.live() == [], launch.PREPARES + 5)

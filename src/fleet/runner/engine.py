@@ -17,9 +17,10 @@ from fleet.errors import Held, NotStarted, TryAgain, Unknown
 from fleet.records import new_id
 from fleet.runner import launch, money, settle
 from fleet.runner.decide import decide, summed
-from fleet.runner.situation import NO_MEMO, Asked, Memo, gather, open_slots
+from fleet.runner.situation import Asked, gather
 from fleet.runner.slots import Slots
-from fleet.runner.state import GATE, START, WAIT, AgentState, Decision, Slot, State
+from fleet.runner.state import GATE, START, AgentState, Decision, Slot, State
+from fleet.runner.waiting import Waiting
 from fleet.runner.wakes import Wakes, waits
 from fleet.status import LOW_DISK_FIX, next_due
 from fleet.wiring import Fleet
@@ -66,8 +67,7 @@ class Engine:
         self._gates = gates
         self._wakes = Wakes()
         self._echo = echo
-        self._slots: dict[str, list[Slot]] = {}  # open ones, by agent
-        self._memos: dict[str, Memo] = {}
+        self._waiting = Waiting()
         self._deferred: set[tuple[str, str, int, str]] = set()
         self.due: dict[str, datetime | None] = {}
         self.stopping = False
@@ -106,7 +106,7 @@ class Engine:
     def refresh(self, *names: str) -> None:
         """Read again the slots of `names` (of everybody): a run that ended may have a retry."""
         slots = Slots(self._fleet.store)
-        for name in names or {*self._slots, *self._fleet.config.agents}:
+        for name in names or {*self._waiting.slots, *self._fleet.config.agents}:
             self._alone(name, partial(self._reread, slots, name))
 
     # One agent's trouble ----------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Engine:
         """Read the open slots of everybody; the watermarks of new agents begin now."""
         self._newest = now
         self.due.clear()
-        self._slots.clear()
+        self._waiting.clear()
         slots = Slots(self._fleet.store)
         for name in slots.known():
             self._alone(name, partial(self._reread, slots, name))
@@ -163,11 +163,11 @@ class Engine:
         return due is not None and due <= now
 
     def _reread(self, slots: Slots, name: str) -> None:
-        self._keep(name, slots.open(name))
+        self._waiting.keep(name, slots.open(name))
 
     def _notice(self, agent: Agent, now: datetime) -> None:
         zone = ZoneInfo(self._fleet.config.timezone)
-        self._slots[agent.id] = Slots(self._fleet.store).notice(agent, zone, now)
+        self._waiting.keep(agent.id, Slots(self._fleet.store).notice(agent, zone, now))
         self.due[agent.id] = next_due(agent, zone, now)
 
     def _wake(self, name: str, now: datetime) -> None:
@@ -177,7 +177,7 @@ class Engine:
     def _finish_taken(self) -> None:
         """Finish what a runner that died left half done: a taken slot whose run is on record."""
         running = set(self._launcher.running().values())
-        for name, some in list(self._slots.items()):
+        for name, some in list(self._waiting.slots.items()):
             for slot in [one for one in some if one.run and one.run not in running]:
                 self._alone(name, partial(self._finish, name, slot))
 
@@ -189,7 +189,7 @@ class Engine:
             self._drop(name, slot)
         else:
             slots.give_back(name, slot)
-            self._mark(name, slot, run="")
+            self._waiting.mark(name, slot, run="")
 
     def _on_record(self, run: str) -> bool:
         try:
@@ -201,9 +201,14 @@ class Engine:
 
     def _decisions(self, now: datetime) -> list[Decision]:
         self._finish_taken()
-        asked = Asked(
-            open_slots(self._slots), self._launcher.running(), self._memos, stopping=self.stopping
+        running = self._launcher.running()
+        slots = self._waiting.at_hand(
+            self._fleet.config,
+            now,
+            max(0, self._fleet.config.concurrency - len(running)),
+            all_of_them=self.stopping,
         )
+        asked = Asked(slots, running, self._waiting.memos, stopping=self.stopping)
         if not asked.slots:
             self._gates.ask(self._fleet, ())
             return []
@@ -213,6 +218,7 @@ class Engine:
         while learned := self._served(decisions, state) or self._answered(decisions, state):
             state = replace(state, agents={**state.agents, **learned})
             decisions = decide(self._fleet.config, state, now)
+        self._waiting.settle_down(decisions, now)
         return decisions
 
     def _served(self, decisions: Iterable[Decision], state: State) -> dict[str, AgentState]:
@@ -233,7 +239,7 @@ class Engine:
         agents = [self._fleet.config.agents[name] for name in asking]
         answers = self._gates.ask(self._fleet, agents)
         for name, answer in answers.items():
-            self._memos[name] = replace(self._memos.get(name, NO_MEMO), gate=answer)
+            self._waiting.learn(name, gate=answer)
         return {name: replace(state.agents[name], gate=said) for name, said in answers.items()}
 
     def _enact(self, decisions: Iterable[Decision], now: datetime) -> None:
@@ -246,9 +252,6 @@ class Engine:
                 refused.append(one)
             elif one.defers:
                 self._alone(one.agent, partial(self._defer, one))
-            elif one.result == WAIT and one.passed_over:
-                memo = self._memos.get(one.agent, NO_MEMO)
-                self._memos[one.agent] = replace(memo, passed_over=memo.passed_over + 1)
         self._settle(refused, now)
 
     def _settle(self, refused: list[Decision], now: datetime) -> None:
@@ -312,7 +315,7 @@ class Engine:
             settle.release(fleet, run)
             self._drop(agent.id, slot)
             return True
-        self._mark(agent.id, slot, run=run)  # whatever happens now, the next look finds out
+        self._waiting.mark(agent.id, slot, run=run)  # whatever happens now, the next look finds out
         started = self._launcher.start(fleet, agent, one, run)
         slots.started(agent.id, slot, run)
         self._drop(agent.id, slot)
@@ -333,23 +336,9 @@ class Engine:
 
     def _drop(self, agent: str, slot: Slot) -> None:
         """The slot is closed."""
-        same = (slot.name, slot.attempt)
-        self._memos.pop(agent, None)
-        self._deferred = {mark for mark in self._deferred if mark[:3] != (agent, *same)}
-        left = [one for one in self._slots.get(agent, ()) if (one.name, one.attempt) != same]
-        self._keep(agent, left)
-
-    def _mark(self, agent: str, slot: Slot, *, run: str) -> None:
-        """The slot was taken by `run`, or is free again."""
-        self._slots[agent] = [
-            replace(one, run=run) if one == slot else one for one in self._slots[agent]
-        ]
-
-    def _keep(self, agent: str, slots: list[Slot]) -> None:
-        if slots:
-            self._slots[agent] = slots
-        else:
-            self._slots.pop(agent, None)
+        self._waiting.drop(agent, slot)
+        same = (agent, slot.name, slot.attempt)
+        self._deferred = {mark for mark in self._deferred if mark[:3] != same}
 
 
 def _would_start(one: Decision) -> bool:

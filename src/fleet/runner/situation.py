@@ -1,6 +1,6 @@
 """Gathers what `decide` has to know from the home, at one moment; it decides nothing."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
@@ -132,9 +132,3 @@ def _runs_today(fleet: Fleet, agent: Agent, now: datetime) -> int:
 def moment(fleet: Fleet) -> datetime:
     """The store's clock."""
     return datetime.fromtimestamp(fleet.store.now().wall, UTC)
-
-
-def open_slots(slots: Mapping[str, Collection[Slot]]) -> dict[str, list[Slot]]:
-    """Those that no run has taken, of the agents that have any."""
-    free = {name: [slot for slot in some if not slot.run] for name, some in slots.items()}
-    return {name: some for name, some in free.items() if some}
