@@ -88,16 +88,15 @@ class Waiting:
         rests: dict[str, datetime] = {}
         awake: set[str] = set()
         for one in decisions:
-            moment = one.until or (now + RECHECK if one.defers else None)
-            if one.closes or (moment and one.result != START):
-                rests[one.agent] = min(moment or now, rests.get(one.agent, moment or now))
-            else:
+            if one.until is None or one.closes or one.result == START:
                 awake.add(one.agent)
+            else:
+                rests[one.agent] = min(one.until, rests.get(one.agent, one.until))
             if one.passed_over:
                 memo = self.memos.get(one.agent, NO_MEMO)
                 self.memos[one.agent] = replace(memo, passed_over=memo.passed_over + 1)
         for name, moment in rests.items():
-            if name not in awake and moment > now:
+            if name not in awake:
                 self._rests[name] = min(moment, now + RECHECK)
                 self._until[name] = moment
 
