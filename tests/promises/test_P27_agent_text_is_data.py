@@ -79,6 +79,7 @@ NO_READER = {
     "post", "reply", "send", "react", "pin", "unpin", "emit", "ack", "claim", "renew", "release",
     "report", "init", "demo", "version", "up", "stop", "pause", "resume", "halt", "skip", "reindex",
     "agent", "channel", "trim", "backup", "restore", "migrate",
+    "install-service",
     "lesson", "goal", "research", "strength", "weakness", "ask", "remind",
 }  # fmt: skip
 

@@ -49,7 +49,7 @@ class Fleet(OwnHelp, click.Group):
         if name not in COMMANDS:
             return None
         module = import_module(f"fleet.cli.{COMMANDS[name].module}")
-        found: click.Command = getattr(module, f"{name}_command")
+        found: click.Command = getattr(module, f"{name.replace('-', '_')}_command")
         return found
 
     def resolve_command(

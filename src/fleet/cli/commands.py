@@ -87,6 +87,7 @@ COMMANDS = {
     "trim": Entry("trim", CARE, "Sizes of the logs; move old records to the archive, packed"),
     "backup": Entry("copies", CARE, "The whole home in one file, while everything runs"),
     "restore": Entry("copies", CARE, "Unpack a backup into a new folder"),
+    "install-service": Entry("service", CARE, "Have fleet up started at every boot"),
     "migrate": Entry("copies", CARE, "Bring the state of an older version to this one's format"),
 }
 
@@ -110,7 +111,7 @@ LATER = {
     **dict.fromkeys(
         (
             "capability", "dash", "forecast", "graph",
-            "hooks", "import", "install-service", "map", "mcp", "mesh",
+            "hooks", "import", "map", "mcp", "mesh",
         ),
         "",
     ),

@@ -33,14 +33,16 @@ def up_command(session: Session, *, take_over: bool) -> None:
     raise click.exceptions.Exit(code)
 
 
-@command("stop", examples=["fleet stop", "fleet stop --drain"])
+@command("stop", examples=["fleet stop", "fleet stop --drain --wait"])
 @click.option("--drain", is_flag=True, help="Let what runs end by itself.")
+@click.option("--wait", is_flag=True, help="Return when nothing runs any more, see to it.")
 @pass_session
-def stop_command(session: Session, *, drain: bool) -> None:
+def stop_command(session: Session, *, drain: bool, wait: bool) -> None:
     """Stop the runner as SIGTERM does: nothing new starts, what runs ends within its grace."""
-    from fleet.runner.control import stop
+    from fleet.runner.control import stop, stop_and_wait
 
-    say_done(stop(session.fleet, session.fleet.author, drain=drain))
+    do = stop_and_wait if wait else stop
+    say_done(do(session.fleet, session.fleet.author, drain=drain))
 
 
 @command("status", examples=["fleet status", "fleet status --check", "fleet status --json"])

@@ -1,17 +1,21 @@
 """What a person does to the runner and its agents: pause, resume, halt, stop."""
 
 import signal
+import time
 from collections.abc import Iterator
 
 from fleet import identity, processes
 from fleet.controls import FLEET
-from fleet.errors import Down, Unknown
+from fleet.errors import Down, EndedBadly, Unknown
 from fleet.identity import Author
 from fleet.runner import lead, settle
 from fleet.runner.breaker import failures_of, held_until, said_of
 from fleet.runner.live import stop_keeper
 from fleet.text import one_of
+from fleet.units import counted
 from fleet.wiring import Fleet
+
+STOP_MARGIN = 10.0  # seconds beyond the longest grace in which a runner ends: it records and masks
 
 
 def pause(fleet: Fleet, author: Author, agent: str | None, reason: str) -> str:
@@ -101,6 +105,38 @@ def stop(fleet: Fleet, author: Author, *, drain: bool) -> str:
     word = signal.SIGUSR1 if drain else signal.SIGTERM
     processes.send_all([leader.pid], word)
     return f"told runner {leader.pid} to {'drain' if drain else 'stop'}"
+
+
+def stop_and_wait(fleet: Fleet, author: Author, *, drain: bool) -> str:
+    """Stop the runner and see that nothing of any run is left; returns the line.
+
+    Without a runner it ends what runs on under its keepers, and what a person runs by hand.
+
+    Raises:
+        EndedBadly: the runner does not end; what ran has ended.
+    """
+    identity.require_operator(author, "stop")
+    leader = lead.leader(fleet)
+    if leader is not None:
+        stop(fleet, author, drain=drain)
+    stopped = [] if leader and drain else _stop_keepers(fleet)
+    agents = fleet.config.agents.values()
+    longest = max((one.grace + (one.timeout if drain else 0) for one in agents), default=0)
+    deadline = time.monotonic() + longest + STOP_MARGIN
+    while leader and lead.leader(fleet) == leader and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stopped += _stop_keepers(fleet)  # what the runner was about to launch
+    settle.settle_stopped(fleet, stopped)
+    if leader and lead.leader(fleet) == leader:
+        what = f"the runner {leader.pid} does not end; what ran has ended"
+        raise EndedBadly(what, f"kill -9 {leader.pid}")
+    return f"nothing runs any more; {counted(len(set(stopped)), 'run')} stopped"
+
+
+def _stop_keepers(fleet: Fleet) -> list[str]:
+    """Tell every keeper to stop its run; those that there were."""
+    why = "fleet stop --wait"
+    return [run.id for run in fleet.runs.open() if stop_keeper(fleet, run.id, why)]
 
 
 def _scope(fleet: Fleet, agent: str | None) -> str:

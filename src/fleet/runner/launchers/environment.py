@@ -15,7 +15,7 @@ from fleet.masking import secret_values
 
 DESKTOP = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
-_PASS = frozenset(
+PASSED = frozenset(
     {
         *("HOME", "USER", "LOGNAME", "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"),
         *("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
@@ -25,11 +25,12 @@ _PASS = frozenset(
         *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     }
 )
+"""What any run gets of the runner's environment."""
 
 
 def allowed(environ: Mapping[str, str]) -> dict[str, str]:
     """What any run gets of `environ`, with the names that a service manager leaves out."""
-    env = {name: value for name, value in environ.items() if name in _PASS}
+    env = {name: value for name, value in environ.items() if name in PASSED}
     try:
         user = pwd.getpwuid(os.getuid())
     except KeyError:  # a container may run a user that nobody has named
