@@ -32,7 +32,7 @@ class Unspawned(Ends):
 
     def running(self) -> Mapping[str, str]:
         """See `Launcher.running`."""
-        return self._alive
+        return dict(self._alive)
 
     def start(self, fleet: Fleet, agent: Agent, decision: Decision, run: str) -> bool:
         """See `Launcher.start`: everything is prepared, and no process is started."""

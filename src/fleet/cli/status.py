@@ -30,7 +30,8 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
         if slot := cast("Json | None", agent["not_started"]):
             name = str(slot["slot"])
             at = _at(name, zone) if name[:1].isdigit() else name.partition(":")[0]
-            yield f"not started: {agent['id']} {at} {slot['result']}: {slot['detail']}"
+            word = "waits" if slot["waits"] else "not started"
+            yield f"{word}: {agent['id']} {at} {slot['result']}: {slot['detail']}"
     for account in _list(state["accounts"]):
         until = f" until {_at(account['until'], zone)}" if account["until"] else ""
         whom = ", ".join(cast("list[str]", account["agents"]))

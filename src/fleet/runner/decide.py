@@ -59,12 +59,15 @@ def summed(refused: Sequence[Decision]) -> Iterator[str]:
 
 def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list[Decision]:
     """The ready ones in launch order, as far as places, budget and canary go; the rest waits."""
-    first = {name: min(slot.due for slot in one.slots) for name, one in state.agents.items()}
+    first = {name: _oldest(one) for name, one in state.agents.items()}
 
-    def turn(one: Decision) -> tuple[bool, int, datetime, str]:
+    def turn(one: Decision) -> tuple[int, datetime, str]:
         rank = RANK[config.agents[one.agent].priority]
-        waited = state.agents[one.agent].passed_over > 0
-        return (not one.slot.by_hand and not waited, rank, first[one.agent], one.agent)
+        if one.slot.by_hand:
+            rank = -2
+        elif state.agents[one.agent].passed_over:
+            rank = -1  # whatever its priority: the oldest of these is first
+        return (rank, first[one.agent], one.agent)
 
     starts: list[Decision] = []
     others: list[Decision] = []
@@ -93,6 +96,11 @@ def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list
             for one in others
         ),
     ]
+
+
+def _oldest(known: AgentState) -> datetime:
+    """Since when the agent waits for a place."""
+    return min([*(slot.due for slot in known.slots), *([known.since] if known.since else [])])
 
 
 def _is_claude(config: HomeConfig, name: str) -> bool:

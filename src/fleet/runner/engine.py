@@ -257,14 +257,20 @@ class Engine:
     def _settle(self, refused: list[Decision], now: datetime) -> None:
         for name in dict.fromkeys(one.agent for one in refused):
             some = [one for one in refused if one.agent == name]
-            self._alone(name, partial(self._refuse, name, some))
+            self._alone(name, partial(self._refuse, name, some, now))
         if low := next((one.detail for one in refused if one.result == "low_disk"), ""):
             self._tell_low_disk(low, now)
 
-    def _refuse(self, name: str, some: list[Decision]) -> None:
+    def _refuse(self, name: str, some: list[Decision], now: datetime) -> None:
         Slots(self._fleet.store).settle(name, some)
+        memo = self._memos.get(name, NO_MEMO)
         for one in some:
             self._drop(name, one.slot)
+        if any(slot.due <= now for slot in self._slots.get(name, ())):
+            # It goes on waiting, for a longer time than its newest slot tells.
+            oldest = min(one.slot.due for one in some)
+            since = min(memo.since or oldest, oldest)
+            self._memos[name] = Memo(passed_over=memo.passed_over, since=since)
         for line in summed(some):
             self._echo(line)
         self._tell_budgets(some)

@@ -22,10 +22,12 @@ class Memo:
 
     Attributes:
         passed_over: how often in a row a later slot was started before its own.
+        since: when the oldest slot was due that was coalesced into those which wait.
         gate: what its gate said of the slot that may start; None while it was not asked.
     """
 
     passed_over: int = 0
+    since: datetime | None = None
     gate: str | None = None
 
 
@@ -114,6 +116,7 @@ def _agent(fleet: Fleet, name: str, asked: Asked, day: Day, now: datetime) -> Ag
         breaker=why,
         breaker_until=until,
         passed_over=memo.passed_over,
+        since=memo.since,
         gate=memo.gate,
     )
 

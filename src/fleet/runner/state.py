@@ -57,6 +57,7 @@ class AgentState:
         breaker: "" or why it is held after failures.
         breaker_until: until when, None when a person has to free it.
         passed_over: how often in a row a later one was started before it.
+        since: when the oldest slot was due that is a part of those which wait; None for their own.
         gate: what its gate said of the slot that may start: None while it was not asked, "" when
             the run is worth it, else why not.
         news: whether something still waits of what a wake was opened for.
@@ -74,6 +75,7 @@ class AgentState:
     breaker: str = ""
     breaker_until: datetime | None = None
     passed_over: int = 0
+    since: datetime | None = None
     gate: str | None = None
     news: bool = True
 
