@@ -24,6 +24,7 @@ from fleet.runner.state import (
 
 LATE = timedelta(seconds=60)  # noticed later than this, nobody was watching: catch-up
 RANK = {"high": 0, "normal": 1, "low": 2}
+BY_HAND, PASSED_OVER = -2, -1  # before them; of those who were passed over the oldest is first
 
 
 def decide(config: HomeConfig, state: State, now: datetime) -> list[Decision]:
@@ -59,14 +60,14 @@ def summed(refused: Sequence[Decision]) -> Iterator[str]:
 
 def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list[Decision]:
     """The ready ones in launch order, as far as places, budget and canary go; the rest waits."""
-    first = {name: _oldest(one) for name, one in state.agents.items()}
+    first = {name: oldest(one.slots, one.since) for name, one in state.agents.items()}
 
     def turn(one: Decision) -> tuple[int, datetime, str]:
         rank = RANK[config.agents[one.agent].priority]
         if one.slot.by_hand:
-            rank = -2
+            rank = BY_HAND
         elif state.agents[one.agent].passed_over:
-            rank = -1  # whatever its priority: the oldest of these is first
+            rank = PASSED_OVER
         return (rank, first[one.agent], one.agent)
 
     starts: list[Decision] = []
@@ -98,9 +99,9 @@ def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list
     ]
 
 
-def _oldest(known: AgentState) -> datetime:
-    """Since when the agent waits for a place."""
-    return min([*(slot.due for slot in known.slots), *([known.since] if known.since else [])])
+def oldest(slots: Iterable[Slot], since: datetime | None) -> datetime:
+    """Since when an agent with these open slots waits for a place."""
+    return min([*(slot.due for slot in slots), *([since] if since else [])])
 
 
 def _is_claude(config: HomeConfig, name: str) -> bool:

@@ -263,14 +263,10 @@ class Engine:
 
     def _refuse(self, name: str, some: list[Decision], now: datetime) -> None:
         Slots(self._fleet.store).settle(name, some)
-        memo = self._memos.get(name, NO_MEMO)
+        memo = self._waiting.memos.get(name)
         for one in some:
             self._drop(name, one.slot)
-        if any(slot.due <= now for slot in self._slots.get(name, ())):
-            # It goes on waiting, for a longer time than its newest slot tells.
-            oldest = min(one.slot.due for one in some)
-            since = min(memo.since or oldest, oldest)
-            self._memos[name] = Memo(passed_over=memo.passed_over, since=since)
+        self._waiting.go_on(name, memo, min(one.slot.due for one in some), now)
         for line in summed(some):
             self._echo(line)
         self._tell_budgets(some)

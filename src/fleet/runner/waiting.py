@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from fleet.config.model import HomeConfig
-from fleet.runner.decide import RANK
+from fleet.runner.decide import PASSED_OVER, RANK, oldest
 from fleet.runner.situation import NO_MEMO, Memo
 from fleet.runner.state import START, Decision, Slot
 
@@ -56,6 +56,16 @@ class Waiting:
         """The agent's gate has answered."""
         self.memos[agent] = replace(self.memos.get(agent, NO_MEMO), gate=gate)
 
+    def go_on(self, agent: str, memo: Memo | None, oldest: datetime, now: datetime) -> None:
+        """Slots of the agent were closed, the oldest due at `oldest`: a newer one keeps its turn.
+
+        Where none is left that is due, there is nothing to keep.
+        """
+        if any(slot.due <= now for slot in self.slots.get(agent, ())):
+            known = memo or NO_MEMO
+            since = min(known.since or oldest, oldest)
+            self.memos[agent] = Memo(passed_over=known.passed_over, since=since)
+
     def at_hand(
         self, config: HomeConfig, now: datetime, free: int, *, all_of_them: bool
     ) -> dict[str, list[Slot]]:
@@ -73,12 +83,13 @@ class Waiting:
         most = free + AT_HAND
         if all_of_them or len(ready) <= 2 * most:
             return ready
-        first = {name: min(slot.due for slot in some) for name, some in ready.items()}
+        memos = {name: self.memos.get(name, NO_MEMO) for name in ready}
+        first = {name: oldest(some, memos[name].since) for name, some in ready.items()}
 
-        def turn(name: str) -> tuple[bool, int, datetime, str]:
+        def turn(name: str) -> tuple[int, datetime, str]:
             agent = config.agents.get(name)
-            waited = self.memos.get(name, NO_MEMO).passed_over > 0
-            return not waited, RANK[agent.priority] if agent else 0, first[name], name
+            rank = RANK[agent.priority] if agent else 0
+            return PASSED_OVER if memos[name].passed_over else rank, first[name], name
 
         chosen = {*sorted(ready, key=turn)[:most], *sorted(ready, key=first.__getitem__)[:most]}
         return {name: ready[name] for name in chosen}
