@@ -51,7 +51,7 @@ class Month:
         homes.copy("growth", root)
         stage.add_collector(root, 'schedule: "50 5 * * *"')
         config = root / "fleet.yaml"
-        text = homes.paused(config.read_text(encoding="utf-8"), yes=False)
+        text = stage.unpaid(homes.paused(config.read_text(encoding="utf-8"), yes=False))
         config.write_text(f"{text}limits: {{min_free: 1MiB}}\n" if "limits:" not in text else text)
         for file in sorted((root / "agents").glob("*.yaml")):
             file.write_text(_played(file.read_text(encoding="utf-8"), seed), encoding="utf-8")

@@ -56,7 +56,7 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
     homes.copy("growth", target)
     config = target / "fleet.yaml"
     text = homes.paused(config.read_text(encoding="utf-8"), yes=False)
-    config.write_text(_unpaid(text), encoding="utf-8")
+    config.write_text(unpaid(text), encoding="utf-8")
     every = EVERY_FAST if fast else EVERY
     begin = time.time() + BEGIN
     add_collector(target)
@@ -69,7 +69,7 @@ def stage(target: Path, *, fast: bool, seed: str = SEED) -> None:
         file.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _unpaid(text: str) -> str:
+def unpaid(text: str) -> str:
     """A fleet.yaml without its budget: a stand-in costs nothing and says so to nobody."""
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("budget:"))
