@@ -154,7 +154,7 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
     identity.end_token(fleet.store, run)
     set_aside_poison(fleet, agent)
     _tell_when_staged(fleet, agent, run)
-    ended_run = fleet.runs.find(run)
+    ended_run = fleet.runs.of(agent, run) or fleet.runs.find(run)
     consequences.after(fleet, ended_run)
     return ended_run
 
