@@ -130,13 +130,22 @@ def next_after(schedule: Schedule, after: datetime, zone: ZoneInfo) -> datetime 
 
 
 def slots(schedules: Sequence[Schedule], after: datetime, zone: ZoneInfo) -> Iterator[datetime]:
-    """The slots of several schedules together, later than `after`, in order, each once."""
-    upcoming = [next_after(schedule, after, zone) for schedule in schedules]
+    """The slots of several schedules together, later than `after`, in order, each once, in UTC.
+
+    In a zone of their own two moments compare, and are added to, by what the clock shows, which is
+    the same twice on the day on which it is set back.
+    """
+
+    def following(schedule: Schedule, slot: datetime) -> datetime | None:
+        found = next_after(schedule, slot, zone)
+        return found.astimezone(UTC) if found else None
+
+    upcoming = [following(schedule, after) for schedule in schedules]
     while due := [slot for slot in upcoming if slot is not None]:
         nearest = min(due)
         yield nearest
         upcoming = [
-            next_after(schedule, nearest, zone) if slot == nearest else slot
+            following(schedule, nearest) if slot == nearest else slot
             for schedule, slot in zip(schedules, upcoming, strict=True)
         ]
 

@@ -4,7 +4,7 @@ APScheduler's cron numbers weekdays from Monday, ANDs the two day fields and ski
 daylight-saving changes (measured), so it only rings; what is due is read from the watermarks.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.base import BaseTrigger
@@ -23,9 +23,9 @@ class SlotTrigger(BaseTrigger):  # type: ignore[misc]  # the library has no type
     def get_next_fire_time(
         self, previous_fire_time: datetime | None, now: datetime
     ) -> datetime | None:
-        """The first due instant after the last one, or after `now` at the start."""
+        """The first due instant after the last one, or after `now` at the start; in UTC."""
         agent = self._agent
         late = schedules.jitter(agent.id, agent.jitter)
-        after = (previous_fire_time or now) - late
+        after = (previous_fire_time or now).astimezone(UTC) - late
         nominal = next(schedules.slots(agent.schedule, after, self._zone), None)
         return nominal + late if nominal else None

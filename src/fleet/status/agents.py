@@ -47,14 +47,15 @@ def each(sources: Sources, open_runs: "Mapping[str, Run]", day: Day) -> Iterator
 
 def _agent(sources: Sources, agent: Agent, running: "Run | None", day: Day, now: datetime) -> Body:
     last = sources.runs.last_ended(agent.id)
-    due = next_due(agent, ZoneInfo(sources.config.timezone), now) if agent.enabled else None
+    zone = ZoneInfo(sources.config.timezone)
+    due = next_due(agent, zone, now) if agent.enabled else None
     return {
         "id": agent.id,
         "state": _state(sources, agent, running, last),
         "failing": last is not None and failed(last),
         "last_outcome": last.outcome if last else None,
         "last_ended": last.ended if last else None,
-        "next_due": due.isoformat(timespec="seconds") if due else None,
+        "next_due": due.astimezone(zone).isoformat(timespec="seconds") if due else None,
         "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
         **of_agent(sources, agent, day),
     }
