@@ -1,17 +1,18 @@
 """Events that wake agents: whom, when, once, and whatever happens to the runner in between."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from fleet.bus.events import ALWAYS_WAKE, STREAM
-from fleet.errors import LockTimeout
+from fleet.errors import LockTimeout, TryAgain
 from fleet.ports import read_kept
 from fleet.records import Body, Draft
 from fleet.runner import wakes
 from fleet.runner.slots import Slots
 from fleets import Scripted
-from people import OPERATOR
+from people import OPERATOR, in_run
 from retracting import take_back
 from unspawned import Unspawned
 
@@ -89,6 +90,35 @@ def test_the_longest_chain_that_a_wake_shows_counts(up: Unspawned) -> None:
     token, _ = up.fleet.store.get(f"tokens/{fire['run']}")
     assert token is not None
     assert token["hops"] == 5
+
+
+def test_agents_that_wake_each_other_come_to_rest(tmp_path: Path) -> None:
+    """P23: each run emits what wakes the other one, named as its cause or not; `hops` ends it."""
+    home = Scripted(tmp_path / "home")
+    fleet_yaml = home.root / "fleet.yaml"
+    fleet_yaml.write_text(fleet_yaml.read_text().replace("1MiB}", "1MiB, hops: 4}"))
+    for name in ("ping", "pong"):
+        home.agent(name, "true", "wake_on: {types: [note], cooldown: 0s}")
+    up = Unspawned(home)
+    up.look()
+    up.emit(to="ping")
+    up.look()
+    refused = ""
+    for _ in range(9):
+        for name in up.look(1):
+            token, _version = up.fleet.store.get(f"tokens/{up.running()[name]}")
+            assert token is not None
+            hops, cause = int(str(token["hops"])), str(token["cause"])
+            try:
+                up.fleet.bus.emit(in_run(name, hops=hops, cause=cause), "note", {"n": "1"})
+            except TryAgain as fault:
+                refused += str(fault)
+            up.over(name)
+
+    assert refused.count("loop limit") == 1
+    assert up.fleet.store.head(STREAM) == 1 + 4
+    assert up.look(3600) == []
+    assert len(up.alerts("loop")) == 1
 
 
 def test_an_agents_own_events_never_wake_it(up: Unspawned) -> None:
