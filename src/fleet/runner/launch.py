@@ -93,7 +93,7 @@ def _take(fleet: Fleet, key: str, agent: Agent, run: str) -> None:
         take()
     except Held as held:
         claim = fleet.claims.get(key)
-        if claim and not (claim.run and settle.has_ended(fleet, claim.run)):
+        if claim and not (claim.run and settle.has_ended(fleet, claim.holder, claim.run)):
             raise Held(
                 f"{held.holder} is already running: {claim.run}",
                 f"wait for its end, or fleet halt {held.holder}",

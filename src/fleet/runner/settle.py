@@ -16,7 +16,6 @@ from typing import cast
 from fleet import identity, processes
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Expects
-from fleet.errors import Unknown
 from fleet.logs import between
 from fleet.masking.run_files import mask_run
 from fleet.ops import claude_cli
@@ -76,18 +75,17 @@ def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
 
 def _finish_releases(fleet: Fleet) -> None:
     """Take from ended runs what they hold: who settled them may have died before it did so."""
-    for run in {claim.run for claim in fleet.claims.live() if not claim.keep}:
-        if run is not None and has_ended(fleet, run):
+    held = {(claim.holder, claim.run) for claim in fleet.claims.live() if not claim.keep}
+    for agent, run in held:
+        if run is not None and has_ended(fleet, agent, run):
             release(fleet, run)
             identity.end_token(fleet.store, run)
 
 
-def has_ended(fleet: Fleet, run: str) -> bool:
-    """Whether the end of `run` is on record; one that is being prepared has no record yet."""
-    try:
-        return not fleet.runs.find(run).open
-    except Unknown:
-        return False
+def has_ended(fleet: Fleet, agent: str, run: str) -> bool:
+    """Whether the end of the agent's `run` is on record; one that is being prepared has none."""
+    found = fleet.runs.of(agent, run)
+    return found is not None and not found.open
 
 
 def settle(fleet: Fleet, agent: str, run: str) -> Run:
@@ -107,15 +105,16 @@ def settle(fleet: Fleet, agent: str, run: str) -> Run:
     judge = judge_claude if order.get("format") == "claude" else judge_command
     verdict = judge(exit_, folder / "stdout.jsonl", folder / "stderr.log")
     if order.get("format") == "claude" and not verdict.cli:
-        verdict = replace(verdict, cli=_cli(fleet, run, order))
+        verdict = replace(verdict, cli=_cli(fleet, agent, run, order))
     known = fleet.config.agents.get(agent)
     return finish(fleet, agent, run, verdict, known.expects if known else NOTHING)
 
 
-def _cli(fleet: Fleet, run: str, order: Body) -> str:
+def _cli(fleet: Fleet, agent: str, run: str, order: Body) -> str:
     """The CLI's version where the CLI does not say it: what was known at the start, else now."""
     argv = cast("list[str]", order.get("argv") or [""])
-    return fleet.runs.find(run).cli or claude_cli.version_of(fleet.store, argv[0])
+    found = fleet.runs.of(agent, run)
+    return (found.cli if found else "") or claude_cli.version_of(fleet.store, argv[0])
 
 
 def _mask(fleet: Fleet, run: str) -> None:
