@@ -3,7 +3,7 @@
 Only this module knows that stores exist; whoever has a `Fleet` sees ports and use-cases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Shelf, Store
     from fleet.questions import Questions
-    from fleet.records import Guard
+    from fleet.records import Guard, Instant
     from fleet.retractions import Retractions
     from fleet.runs import Runs, Spending
     from fleet.schemas import Registry
@@ -357,6 +357,10 @@ class Fleet:
         """The same home; what it computes from logs is in `values` then."""
         return self._over(self.store, self.values, self.config)
 
+    def configured(self, config: "HomeConfig") -> "Fleet":
+        """A simulated home with other files; what was computed stays."""
+        return simulated(config, self.store, self.cache)
+
     def reopened(self) -> "Fleet":
         """The same home with its files read again; broken ones leave the last good config."""
         fresh = Fleet(self.root, env=self.env, as_agent=self._as_agent, strict=False)
@@ -376,6 +380,28 @@ def open_fleet(
         strict: refuse files with errors (`BadHome`), instead of serving the last good config.
     """
     return Fleet(root, env=env, as_agent=as_agent, strict=strict)
+
+
+def in_memory(clock: "Callable[[], Instant]") -> "tuple[Store, Cache]":
+    """A store and a cache in this process's memory, for a play: gone at its end."""
+    from fleet.stores.ram import RamCache, RamStore
+
+    return RamStore(clock), RamCache()
+
+
+def simulated(config: "HomeConfig", store: "Store", cache: "Cache") -> Fleet:
+    """A home as `config` says over `store`: of its folder nothing is read or written.
+
+    What is computed is kept in memory, and in `cache` for whoever opens the same home anew.
+    """
+    from fleet.folds import Values
+    from fleet.identity import SYSTEM
+
+    fleet = Fleet(config.root, env={}, as_agent=None, strict=False)
+    values = cache if isinstance(cache, Values) else Values(cache)
+    parts = {"config": config, "store": store, "cache": values, "values": values}
+    fleet.__dict__ |= {**parts, "author": SYSTEM}
+    return fleet
 
 
 def maintenance(places: Places, *, shared: bool) -> AbstractContextManager[object]:

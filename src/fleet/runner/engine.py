@@ -109,6 +109,12 @@ class Engine:
         for name in names or {*self._waiting.slots, *self._fleet.config.agents}:
             self._alone(name, partial(self._reread, slots, name))
 
+    @property
+    def next_look(self) -> datetime | None:
+        """When something comes due, or what waits is decided anew, as far as that is known."""
+        moments = [due for due in (*self.due.values(), self._waiting.next_moment()) if due]
+        return min(moments, default=None)
+
     # One agent's trouble ----------------------------------------------------------------------
 
     def _alone(self, name: str, step: Callable[[], T]) -> T | None:

@@ -155,7 +155,7 @@ def start(
         settle.release(fleet, run)
         raise
     try:
-        _hold(fleet, agent, run)
+        hold(fleet, agent, run)
         return Live(run, agent.id, _spawn(fleet.config.run_folder(run), planned))
     except Held as fault:
         settle.finish(fleet, agent.id, run, Verdict("killed", f"prepared too late: {fault}"))
@@ -166,7 +166,7 @@ def start(
         return None
 
 
-def _hold(fleet: Fleet, agent: Agent, run: str) -> None:
+def hold(fleet: Fleet, agent: Agent, run: str) -> None:
     """Keep what was reserved for as long as the run may last: whoever finds it can settle it now.
 
     Raises:

@@ -68,12 +68,12 @@ def reconcile(fleet: Fleet, *, but: Collection[str] = ()) -> list[Run]:
             alive.append(run)
         else:
             settle(fleet, run.agent, run.id)
-    _finish_releases(fleet)
+    finish_releases(fleet)
     money.mend(fleet)
     return alive
 
 
-def _finish_releases(fleet: Fleet) -> None:
+def finish_releases(fleet: Fleet) -> None:
     """Take from ended runs what they hold: who settled them may have died before it did so."""
     held = {(claim.holder, claim.run) for claim in fleet.claims.live() if not claim.keep}
     for agent, run in held:
@@ -148,14 +148,22 @@ def finish(fleet: Fleet, agent: str, run: str, verdict: Verdict, expects: Expect
         read=reads.kept(folder),
         reserved=held.sum if held else None,
     )
+    return follow(fleet, agent, run)
+
+
+def follow(fleet: Fleet, agent: str, run: str) -> Run:
+    """What comes after an end that is on record: lanes, claims, token, dead letters, consequences.
+
+    Returns the run as recorded.
+    """
     fleet.bus.apply_advance(agent, fleet.runs.last_ok_advance(agent))
     release(fleet, run)
     identity.end_token(fleet.store, run)
     set_aside_poison(fleet, agent)
     _tell_when_staged(fleet, agent, run)
-    ended_run = fleet.runs.of(agent, run) or fleet.runs.find(run)
-    consequences.after(fleet, ended_run)
-    return ended_run
+    ended = fleet.runs.of(agent, run) or fleet.runs.find(run)
+    consequences.after(fleet, ended)
+    return ended
 
 
 def release(fleet: Fleet, run: str) -> None:

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
 
-from fleet.config.model import Agent
 from fleet.errors import TryAgain
 from fleet.ledger import Day, Sum
 from fleet.runner import money
@@ -100,13 +98,14 @@ def _agent(fleet: Fleet, name: str, asked: Asked, day: Day, now: datetime) -> Ag
     control = fleet.controls.of(name)
     memo = asked.memos.get(name, NO_MEMO)
     agent = fleet.config.agents.get(name)
-    spent = fleet.spending.of(name, day).total if agent and agent.budget.of_a_day else Sum()
+    counts = agent and (agent.budget.of_a_day or agent.max_runs_per_day is not None)
+    spent = fleet.spending.of(name, day).total if counts else Sum()
     need = money.need(fleet, agent) if agent and money.is_bound(fleet.config, agent) else Sum()
     why, until = breaker_of(fleet, name, now)
     return AgentState(
         slots=tuple(asked.slots[name]),
         running=asked.running.get(name, ""),
-        runs_today=_runs_today(fleet, agent, now) if agent else 0,
+        runs_today=spent.runs,
         cost_today=spent.cost,
         tokens_today=spent.tokens,
         reserve=need.cost,
@@ -118,17 +117,6 @@ def _agent(fleet: Fleet, name: str, asked: Asked, day: Day, now: datetime) -> Ag
         passed_over=memo.passed_over,
         since=memo.since,
         gate=memo.gate,
-    )
-
-
-def _runs_today(fleet: Fleet, agent: Agent, now: datetime) -> int:
-    if agent.max_runs_per_day is None:
-        return 0
-    zone = ZoneInfo(fleet.config.timezone)
-    today = now.astimezone(zone).date()
-    newest = fleet.runs.list(agent.id, agent.max_runs_per_day)
-    return sum(
-        datetime.fromisoformat(run.started).astimezone(zone).date() == today for run in newest
     )
 
 
