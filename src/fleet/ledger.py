@@ -4,7 +4,7 @@ It adds up and refuses; which limits hold, and what a run may cost, is decided b
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from fleet.errors import Conflict
 from fleet.ports import Store
@@ -109,10 +109,13 @@ class Day(NamedTuple):
 
 def in_all(sums: Iterable[Sum]) -> Sum:
     """All of them together."""
-    total = Sum()
+    runs, cost, tokens, unknown = 0, 0.0, 0, 0
     for one in sums:
-        total = total.plus(one)
-    return total
+        runs += one.runs
+        cost += one.cost
+        tokens += one.tokens
+        unknown += one.unknown
+    return Sum(runs, round(cost, DIGITS), tokens, unknown)
 
 
 class Ended(Protocol):
@@ -188,7 +191,9 @@ class Ledger:
 
     def held(self, run: str) -> Reservation | None:
         """What is reserved for `run`; None when it is settled, dropped, or never was."""
-        return self.on(self._date_of(run)).open.get(run)
+        body, _ = self._store.get(_key(self._date_of(run)))
+        said = _mapping((body or {}).get("open")).get(run)
+        return None if said is None else _reservation(said)
 
     # Writing -----------------------------------------------------------------------------------
 
@@ -311,8 +316,9 @@ def _sum(said: object) -> Sum:
 
 
 def _reservation(said: object) -> Reservation:
-    known = _mapping(said)
-    return Reservation(**{name: known[name] for name in Reservation._fields})  # type: ignore[arg-type]
+    known = cast("dict[str, Any]", said)
+    launcher = known["launcher"]
+    return Reservation(known["agent"], known["account"], known["cost"], known["tokens"], launcher)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

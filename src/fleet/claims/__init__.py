@@ -179,6 +179,13 @@ class Claims:
         found = (self.get(key) for key in open_keys(self._store, self._cache, prefix))
         return [claim for claim in found if claim is not None]
 
+    def maybe_held(self, prefix: str = "", run: str | None = None) -> list[str]:
+        """Keys that begin with `prefix` and may be held (with `run`: by it), by the log alone.
+
+        Those of claims that have expired, but not been released, may be among them.
+        """
+        return list(open_keys(self._store, self._cache, prefix, run))
+
     def history(self, key: str) -> list[Record]:
         """What happened to `key`, oldest first, the newest 200 changes.
 

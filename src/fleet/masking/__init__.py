@@ -10,6 +10,7 @@ JSON, and masking what is masked changes nothing. Kinds are those of `kinds.KIND
 """
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from operator import is_
 from typing import TypeVar, cast
 
@@ -26,6 +27,7 @@ BESIDE = (
     *("passw", "passphrase", "pwd", "secret", "token", "credential", "authorization", "bearer"),
     *("apikey", "api key", "access key", "accesskey", "private key", "privatekey", "_key", "-key"),
 )
+_SHORT = 36  # characters of a run's id: such texts are mostly names and ids that come again
 _RUN_TOKEN, _DIGITS = 101, 64  # characters of a run's token: its id, a dot, 64 digits
 
 Value = TypeVar("Value")
@@ -41,7 +43,7 @@ def mask(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if secret in text:
             text = text.replace(secret, _mask_of(secret))
-    if _may_hold(text):
+    if _seen(text) if len(text) <= _SHORT else _may_hold(text):
         from fleet.masking.kinds import masked
 
         return masked(text)
@@ -99,6 +101,11 @@ def _mask_of(secret: str) -> str:
     return kind if is_mask(kind) else "[masked:environment]"
 
 
+@lru_cache(maxsize=8192)
+def _seen(text: str) -> bool:
+    return _may_hold(text)
+
+
 def _may_hold(text: str) -> bool:
     if any(map(text.__contains__, MARKS)):
         return True
@@ -137,6 +144,10 @@ def _masked_object(
         key = mask(name, secrets) if isinstance(name, str) else name
         while key in new:  # two secrets of one kind as names
             key = f"{key}+"
+        if item is None or isinstance(item, (int, float)):
+            new[key] = item
+            changed = changed or key != name
+            continue
         inner = kind
         if isinstance(name, str) and isinstance(item, (str, dict, list, tuple)):
             inner = secret_name(name) or kind

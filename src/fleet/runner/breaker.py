@@ -12,11 +12,12 @@ PAUSES_AT = 8  # and at which the agent is paused until a person looks
 FIRST = timedelta(minutes=10)  # doubled with each further failure
 LONGEST = timedelta(hours=6)
 LOOKED_AT = 60  # newest runs in which the failures are looked for
+LOOKED_AT_FIRST = 4  # of them: most streaks are short
 _DOUBLINGS = 6  # more than bring `FIRST` to `LONGEST`
 
 
-def streak(runs: Iterable[Run], resumed: float) -> list[Run]:
-    """The failures in a row that are the agent's own, newest first.
+def streak(runs: Iterable[Run], resumed: float) -> tuple[list[Run], bool]:
+    """The failures in a row that are the agent's own, newest first, and whether that is all.
 
     Args:
         runs: its newest runs, newest first.
@@ -30,10 +31,10 @@ def streak(runs: Iterable[Run], resumed: float) -> list[Run]:
         if row is None:
             continue
         if row.advances or wall_of(str(run.ended)) <= resumed:
-            break
+            return found, True
         if row.fault:
             found.append(run)
-    return found
+    return found, False
 
 
 def held_until(failures: list[Run]) -> datetime | None:
@@ -52,7 +53,9 @@ def failures_of(fleet: Fleet, agent: str, now: float) -> list[Run]:
         return []  # most agents, and no old run is read for them
     resumed = fleet.controls.resumed(agent)
     # A moment that is still to come was written by a clock that was set back since.
-    return streak(fleet.runs.list(agent, LOOKED_AT), resumed if resumed <= now else 0.0)
+    since = resumed if resumed <= now else 0.0
+    found, whole = streak(fleet.runs.list(agent, LOOKED_AT_FIRST), since)
+    return found if whole else streak(fleet.runs.list(agent, LOOKED_AT), since)[0]
 
 
 def breaker_of(fleet: Fleet, agent: str, now: datetime) -> tuple[str, datetime | None]:

@@ -4,7 +4,8 @@ It knows no signals, threads or processes; the loop calls it again and again, an
 simulator, under a clock and with a launcher of its own.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent
-from fleet.errors import Held, NotStarted, TryAgain, Unknown
+from fleet.errors import Held, NotStarted, TryAgain
 from fleet.records import new_id
 from fleet.runner import launch, money, settle
 from fleet.runner.decide import decide, summed
@@ -70,6 +71,8 @@ class Engine:
         self._waiting = Waiting()
         self._deferred: set[tuple[str, str, int, str]] = set()
         self.due: dict[str, datetime | None] = {}
+        self._bells: list[tuple[datetime, str]] = []  # the same as a heap
+        self._unnoticed: set[str] = set()  # whose slots have to be noticed
         self.stopping = False
         self._faults: dict[str, str] = {}  # what was refused in this look, by agent
         self._troubled: dict[str, tuple[datetime, str]] = {}  # since when, and what
@@ -95,9 +98,7 @@ class Engine:
             self._echo("the clock was set back: due times are computed anew")
             self.begin(now)
         self._newest = now
-        for agent in self._fleet.config.agents.values():
-            if self._may_be_due(agent, now):
-                self._alone(agent.id, partial(self._notice, agent, now))
+        self._notice_due(now)
         for name in self._wakes.look(self._fleet, now):
             self._alone(name, partial(self._wake, name, now))
         self._enact(self._decisions(now), now)
@@ -112,7 +113,8 @@ class Engine:
     @property
     def next_look(self) -> datetime | None:
         """When something comes due, or what waits is decided anew, as far as that is known."""
-        moments = [due for due in (*self.due.values(), self._waiting.next_moment()) if due]
+        known = [*(due for due, _ in self._bells[:1]), self._waiting.next_moment()]
+        moments = [one for one in known if one and (not self._newest or one > self._newest)]
         return min(moments, default=None)
 
     # One agent's trouble ----------------------------------------------------------------------
@@ -148,25 +150,31 @@ class Engine:
         """Read the open slots of everybody; the watermarks of new agents begin now."""
         self._newest = now
         self.due.clear()
+        self._bells.clear()
+        self._unnoticed = {agent.id for agent in self._scheduled()}
         self._waiting.clear()
         slots = Slots(self._fleet.store)
         for name in slots.known():
             self._alone(name, partial(self._reread, slots, name))
         newest = self._wakes.begin(self._fleet)
+        self._notice_due(now)
         for agent in self._fleet.config.agents.values():
-            if self._may_be_due(agent, now):
-                self._alone(agent.id, partial(self._notice, agent, now))
             if agent.enabled and agent.wake_on:
                 self._alone(agent.id, partial(slots.begin_wakes, agent.id, newest))
 
     # Noticing ---------------------------------------------------------------------------------
 
-    def _may_be_due(self, agent: Agent, now: datetime) -> bool:
-        """Whether a slot came due, or nobody could say so far when one will."""
-        if not agent.enabled or not agent.schedule:
-            return False
-        due = self.due.get(agent.id, now)
-        return due is not None and due <= now
+    def _scheduled(self) -> Iterator[Agent]:
+        """The agents whose slots come due."""
+        agents = self._fleet.config.agents.values()
+        return (agent for agent in agents if agent.enabled and agent.schedule)
+
+    def _notice_due(self, now: datetime) -> None:
+        """Notice the slots that came due, of agents too of whom nobody could say when they are."""
+        while self._bells and self._bells[0][0] <= now:
+            self._unnoticed.add(heapq.heappop(self._bells)[1])
+        for name in sorted(self._unnoticed):
+            self._alone(name, partial(self._notice, self._fleet.config.agents[name], now))
 
     def _reread(self, slots: Slots, name: str) -> None:
         self._waiting.keep(name, slots.open(name))
@@ -174,7 +182,10 @@ class Engine:
     def _notice(self, agent: Agent, now: datetime) -> None:
         zone = ZoneInfo(self._fleet.config.timezone)
         self._waiting.keep(agent.id, Slots(self._fleet.store).notice(agent, zone, now))
-        self.due[agent.id] = next_due(agent, zone, now)
+        self.due[agent.id] = due = next_due(agent, zone, now)
+        self._unnoticed.discard(agent.id)
+        if due:
+            heapq.heappush(self._bells, (due, agent.id))
 
     def _wake(self, name: str, now: datetime) -> None:
         self._wakes.open(self._fleet, name, now)
@@ -189,19 +200,14 @@ class Engine:
 
     def _finish(self, name: str, slot: Slot) -> None:
         slots = Slots(self._fleet.store)
-        if self._on_record(slot.run):
+        names = self._fleet.config.names_of(name)
+        if any(self._fleet.runs.exists(one, slot.run) for one in names):
             self._fleet.runs.sync(name)
             slots.started(name, slot, slot.run)
             self._drop(name, slot)
         else:
             slots.give_back(name, slot)
             self._waiting.mark(name, slot, run="")
-
-    def _on_record(self, run: str) -> bool:
-        try:
-            return self._fleet.runs.find(run).id == run
-        except Unknown:
-            return False
 
     # Deciding ---------------------------------------------------------------------------------
 

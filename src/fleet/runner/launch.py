@@ -68,10 +68,12 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
 
 
 def _take_place(fleet: Fleet, agent: Agent, run: str) -> None:
-    """Take the first free place under the cap; raises as `reserve` says."""
-    for place in range(1, fleet.config.concurrency + 1):
+    """Take a place under the cap, those first that nobody seems to have; raises as `reserve`."""
+    places = [f"cap:{place}" for place in range(1, fleet.config.concurrency + 1)]
+    held = set(fleet.claims.maybe_held("cap:"))
+    for key in sorted(places, key=held.__contains__):
         try:
-            _take(fleet, f"cap:{place}", agent, run)
+            _take(fleet, key, agent, run)
         except Held:
             continue
         return
@@ -172,7 +174,7 @@ def hold(fleet: Fleet, agent: Agent, run: str) -> None:
     Raises:
         Held: it took so long to get here that another run of the agent began.
     """
-    places = [claim.key for claim in fleet.claims.live("cap:") if claim.run == run]
+    places = fleet.claims.maybe_held("cap:", run)
     for key in (f"agent:{agent.id}", *places):
         ttl = agent.timeout + agent.grace + MARGIN
         fleet.claims.take_system(key, holder=agent.id, run=run, ttl=ttl)

@@ -96,6 +96,7 @@ class Play:
         self._courses = courses
         self._coming: list[tuple[float, int, Callable[[], None]]] = []
         self._watched: dict[str, InForce] = {}
+        self._watches: HomeConfig | None = None
         self._last = self.clock.wall  # what the wall clock showed at the last look that succeeded
         self._highest = self._last
         self._stalled: float | None = None  # since which wall clock nobody watches
@@ -216,7 +217,9 @@ class Play:
         if self._stalled is not None:
             self.told.stalls.append(Stall(self._stalled, self.clock.wall, self.clock.elapsed))
             self._stalled = None
-        self._watch(self.fleet.config.agents)
+        if self._watches is not self.fleet.config:
+            self._watches = self.fleet.config
+            self._watch(self.fleet.config.agents)
         self._last = self.clock.wall
         self._highest = max(self._highest, self._last)
 

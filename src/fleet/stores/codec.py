@@ -7,6 +7,7 @@ the CRC-32 of every byte before its comma.
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -229,7 +230,7 @@ def encode_document(key: str, version: int, at: str, body: Body) -> bytes:
     Raises:
         Rejected: over `MAX_DOCUMENT` bytes, or not encodable.
     """
-    members = [f"    {to_json(name).decode()}: {_spread(value)}" for name, value in body.items()]
+    members = [f"    {_name(name)}: {_spread(value)}" for name, value in body.items()]
     inner = "{\n" + ",\n".join(members) + "\n  }" if members else "{}"
     head = (
         f'{{\n  "v": {DOCUMENT_VERSION},\n  "key": {to_json(key).decode()},\n'
@@ -241,6 +242,11 @@ def encode_document(key: str, version: int, at: str, body: Body) -> bytes:
             f"{key} has {len(page)} bytes, the limit is {MAX_DOCUMENT}", "keep less in it"
         )
     return page
+
+
+@lru_cache(maxsize=1024)
+def _name(name: str) -> str:
+    return to_json(name).decode()
 
 
 def _spread(value: object) -> str:
