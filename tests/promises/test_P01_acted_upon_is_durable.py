@@ -233,7 +233,7 @@ def test_what_woke_an_agent_is_durable(
     """An event that was read before its sync, and for which a wake was opened, stays."""
     home.agent("worker", "true", "wake_on: {types: [note]}")
     engine = Engine(home.fleet, Keepers(), Gates(), lambda _line: None)
-    engine.begin(datetime.now(UTC))
+    engine.look(datetime.now(UTC))
     home.fleet.controls.set("fleet", "paused", by="operator", reason="")
     written_unsynced(monkeypatch, lambda: home.fleet.bus.emit(SYSTEM, "note", {"n": "1"}))
     assert after(power, tmp_path / "before").store.head("events") == 0

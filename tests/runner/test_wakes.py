@@ -161,6 +161,7 @@ def test_wakes_begin_a_cooldown_apart(up: Unspawned) -> None:
     assert up.wakes("typed") == [("wake:2", 1, timedelta(minutes=9))]
     up.emit()
     assert up.look(9 * 60 - 1) == []
+    assert [name for name, _, _ in up.wakes("typed")] == ["wake:2"]
     assert up.look(1) == ["typed"]
     assert up.over("typed").events_shown == 2
 
@@ -195,7 +196,7 @@ def test_a_retracted_event_wakes_nobody(up: Unspawned) -> None:
     first = up.emit()
     take_back(up.fleet.store, up.fleet.cache, first)
     assert up.look() == []
-    assert up.wakes("typed") == []
+    assert up.fires("typed") == []
 
     up.fleet.controls.set("typed", "paused", by="operator", reason="")
     second = up.emit()
@@ -361,6 +362,7 @@ def test_a_wake_that_the_store_refuses_holds_nobody_and_is_not_lost(
         up.emit(to="called")
         up.emit()
         assert up.look() == ["typed"]
+        up.look(120)
         up.restart()
         assert up.look() == ["typed"]
 

@@ -4,7 +4,7 @@ APScheduler's cron numbers weekdays from Monday, ANDs the two day fields and ski
 daylight-saving changes (measured), so it only rings; what is due is read from the watermarks.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from apscheduler.triggers.base import BaseTrigger
@@ -26,6 +26,6 @@ class SlotTrigger(BaseTrigger):  # type: ignore[misc]  # the library has no type
         """The first due instant after the last one, or after `now` at the start; in UTC."""
         agent = self._agent
         late = schedules.jitter(agent.id, agent.jitter)
-        after = (previous_fire_time or now).astimezone(UTC) - late
+        after = (previous_fire_time or now) - late
         nominal = next(schedules.slots(agent.schedule, after, self._zone), None)
         return nominal + late if nominal else None
