@@ -128,7 +128,7 @@ def test_a_copy_ends_its_runs_and_touches_none_of_the_original(
     stopped = copy.call("stop")
     halted = copy.call("halt", "--all", "--reason", "a copy")
     settle.settle_stopped(copy.fleet, [run.id])  # what halt does with a run it could stop
-    copy.fleet.controls.clear("fleet")
+    copy.fleet.controls.clear("fleet", by="operator")
     copy.agent("worker", "cat > /dev/null; echo done")
     taken = copy.call("run", "worker", "--take-over")
 

@@ -42,6 +42,7 @@ READS = (
     "remind --json",
     "alerts --all --json",
     "deadletters --json",
+    "recap --per note --json",
     "show strategy#3 --json",
     "find 4 --json",
     "seen events#9 --json",
@@ -201,7 +202,7 @@ def test_every_reading_command_is_compared() -> None:
         "trim",
         "retract",
     }
-    of_the_machine = {"doctor", "migrate", "version", "reindex"}
+    of_the_machine = {"install-service", "doctor", "migrate", "version", "reindex"}
     built_above = {"context"}
     compared = {word for line in READS for word in line.split() if word in COMMANDS}
 
