@@ -1,4 +1,4 @@
-"""Records and lines that are too large."""
+"""Records, lines and folders that are too large."""
 
 import subprocess
 import sys
@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from calls import call, many
+from fleet.runner.launchers.shape import OUTPUT_CAP
 from fleets import Scripted
+from lived import kept, lived
 
 LIMIT_MB = 200
 MEASURE = """
@@ -69,6 +71,46 @@ def test_a_huge_line_in_the_log_costs_no_memory(scripted: Scripted) -> None:
 
     (run,) = scripted.runs()
     assert run.delivered == ("events#1", "events#3")
+
+
+def test_the_files_of_runs_stay_within_their_limits(scripted: Scripted) -> None:
+    """E13: of 1,000 runs the newest are kept, within each limit, failed ones for twice the time.
+
+    Each is of 2 KiB, one ended well each hour and one badly each day. No record goes.
+    """
+    scripted.agent("worker", "true")
+    hours = {run: ago for ago, run in _runs(scripted, "worker", 990, "ok", 1 / 24)}
+    days = {run: 24 * ago / 2 for ago, run in _runs(scripted, "second", 10, "crashed", 1)}
+    by_age = sorted(hours | days, key=(hours | days).__getitem__)
+
+    for said, left in (("runs: 7d", 178), ("run_bytes: 256KiB", 128), ("run_count: 100", 100)):
+        scripted.put("fleet.yaml", f"name: test\nretention: {{{said}}}\n")
+        assert scripted.call("trim", "--keep", "999d").returncode == 0
+        assert kept(scripted) == sorted(by_age[:left])
+    assert len(scripted.runs()) == 1000
+
+
+def _runs(
+    home: Scripted, agent: str, count: int, outcome: str, apart: float
+) -> list[tuple[float, str]]:
+    """So many runs so many days apart, with how many times that ago each began."""
+    ago = [n - 0.1 for n in range(count, 0, -1)]
+    runs = lived(home, agent, [n * apart for n in ago], outcome, size=2048)
+    return list(zip(ago, runs, strict=True))
+
+
+def test_a_line_of_70_mb_is_cut(scripted: Scripted) -> None:
+    """E13: a run whose output is one line of 70 MB leaves no more than the cap, in 200 MB."""
+    scripted.agent("worker", "cat > /dev/null; head -c 70000000 /dev/zero | tr '\\0' x")
+
+    _, megabytes, _ = _measured(scripted.root, "run", "worker")
+    _, for_logs, shown = _measured(scripted.root, "logs", "worker")
+
+    (run,) = scripted.runs()
+    folder = scripted.root / "state" / "run" / run.id
+    assert sum(path.stat().st_size for path in folder.iterdir()) < OUTPUT_CAP + 65_536
+    assert max(megabytes, for_logs) < LIMIT_MB
+    assert "xxxx" in shown
 
 
 def _measured(root: Path, *argv: str) -> tuple[int, int, str]:

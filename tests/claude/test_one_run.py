@@ -1,5 +1,7 @@
 """The real CLI, planned and kept as every run is, against the stub: what comes of it is on disk."""
 
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -156,3 +158,20 @@ def test_a_cli_that_stays_behind_its_result_is_a_success(stub: Start, launch: La
     assert run.exit["ended_by"] == "after_result"
     assert run.verdict.outcome == "ok"
     assert run.left() == set()
+
+
+@pytest.mark.prove
+def test_the_cli_deletes_no_old_transcript(stub: Start, launch: Launch, home: Path) -> None:
+    """A transcript of 40 days stays, though the CLI deletes those of 30 when nothing is said."""
+    project = home / "state/claude/outreach/projects/-old"
+    project.mkdir(parents=True)
+    old = project / "0193a1b2-0000-7000-8000-0123456789ab.jsonl"
+    old.write_text('{"type":"user"}\n')
+    before = time.time() - 40 * 86_400
+    os.utime(old, (before, before))
+    server = stub(bash("sleep 5; fleet post ops 'hello'"), say("Done."))
+
+    run = launch(server)
+
+    assert run.verdict.outcome == "ok"
+    assert old.exists()

@@ -35,6 +35,7 @@ class Replayed(NamedTuple):
         files: by name of `TOLD` the bytes.
         changed: the files of `TOLD` that are not what the run was told.
         edited: the files of `TOLD` that stand in the run's folder and are not what was written.
+        gone: whether the run's own files are gone: it is built from records and blobs alone.
         reasons: when something changed, what may be the cause; a line each.
     """
 
@@ -46,6 +47,7 @@ class Replayed(NamedTuple):
     files: Mapping[str, bytes]
     changed: tuple[str, ...]
     edited: tuple[str, ...]
+    gone: bool
     reasons: tuple[str, ...]
 
 
@@ -80,6 +82,7 @@ def replay(fleet: Fleet, run: Run) -> Replayed:
         files=files,
         changed=tuple(changed),
         edited=tuple(name for name in there if there[name] != made.files.get(name)),
+        gone=not there,
         reasons=tuple(_reasons(fleet.store, made)) if changed else (),
     )
 

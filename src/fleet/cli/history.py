@@ -72,7 +72,7 @@ def logs_command(session: Session, *, ref: str, follow: bool) -> None:
     run = find_run(session, ref)
     folder = fleet.places.run_folder(run.id)
     if not folder.is_dir():
-        raise _no_files(run)
+        raise _no_files(session, run)
     out, err = folder / "stdout.jsonl", folder / "stderr.log"
     place = _print_from(out, 0)
     while follow and not (folder / "exit.json").exists():
@@ -85,14 +85,16 @@ def logs_command(session: Session, *, ref: str, follow: bool) -> None:
         _print_from(err, 0)
 
 
-def _no_files(run: "Run") -> Unknown:
+def _no_files(session: Session, run: "Run") -> Unknown:
     """Why nothing can be shown of a run that has no folder."""
+    from fleet.ops.retention import limits_of
     from fleet.runs import UNPREPARED
 
     if run.outcome in UNPREPARED:
         return Unknown(f"run {run.ref} printed nothing, it was not launched", run.reason)
     known = f"fleet explain {run.ref} says what the logs know"
-    return Unknown(f"the files of run {run.ref} are gone: state/run/{run.id}", known)
+    why = limits_of(session.fleet.config)
+    return Unknown(f"the files of run {run.ref} are gone: state/run/{run.id} ({why})", known)
 
 
 def find_run(session: Session, ref: str) -> "Run":

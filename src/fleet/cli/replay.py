@@ -45,7 +45,8 @@ def replay_command(session: Session, *, ref: str, as_json: bool) -> None:
         )
     told = f"these are the bytes that {name} was told"
     edited = f", but its folder's {' and '.join(found.edited)} was changed since"
-    say_error(told + (edited if found.edited else ""))
+    gone = "; its own files are gone"
+    say_error(told + (edited if found.edited else gone if found.gone else ""))
 
 
 def _say_bytes(data: bytes) -> None:
@@ -62,6 +63,7 @@ def _as_json(found: "Replayed") -> dict[str, object]:
         "equal": not found.changed,
         "changed": list(found.changed),
         "edited": list(found.edited),
+        "gone": found.gone,
         "reasons": list(found.reasons),
         "fleet": found.made.fleet,
         "config": found.made.config,

@@ -283,9 +283,10 @@ class LimitsFile(Part):
 
 
 class RetentionFile(Part):
-    """How long run folders stay, and how much they may take."""
+    """How long run folders stay, how many, and how much they may take."""
 
     runs: Span | None = None
+    run_count: Count | None = None
     run_bytes: Size | None = None
 
 

@@ -215,6 +215,7 @@ class HomeConfig(NamedTuple):
     limits: Limits = Limits()
     retention_age: float = 90 * 86400.0
     retention_bytes: int = 2 << 30
+    retention_count: int = 20_000
     on_alert: tuple[str, ...] = ()
     heartbeat: Heartbeat | None = None
     agents: dict[str, Agent] = _NONE

@@ -60,7 +60,11 @@ def home(
     owner = {name: account for account, names in accounts.items() for name in names}
     logs = _logs(channels)
     retention = _given(fleet.retention)
-    renamed = {"runs": "retention_age", "run_bytes": "retention_bytes"}
+    renamed = {
+        "runs": "retention_age",
+        "run_count": "retention_count",
+        "run_bytes": "retention_bytes",
+    }
     plain = _given(fleet, "name", "timezone", "store", "paused", "concurrency", "on_alert")
     return model.HomeConfig(
         root=root,

@@ -18,6 +18,7 @@ from zipfile import ZipFile
 from fleet.errors import NotAllowed, Unavailable, Usage
 from fleet.ops import packing
 from fleet.ops.packing import Entry, Manifest
+from fleet.ops.runfiles import GONE
 from fleet.places import FORMAT_FILE, Places
 from fleet.records import rfc3339
 from fleet.units import format_size
@@ -242,7 +243,8 @@ class _Copying:
             yield from self._regular([p for p in inside if wanted(p.relative_to(start).parts)])
 
     def _never(self, folder: Path) -> bool:
-        return str(folder.relative_to(self._root)) in packing.NEVER
+        name = str(folder.relative_to(self._root))
+        return name in packing.NEVER or name.startswith(f"state/run/{GONE}")
 
     def _cannot_list(self, fault: OSError) -> None:
         if Path(str(fault.filename)).is_relative_to(self._places.state):

@@ -85,7 +85,7 @@ def _left_behind(fleet: "Fleet") -> Iterator[Finding]:
     for run in sorted(filter(safe_name, {*open_runs, *marked.values()})):
         note = fleet.places.run_folder(run) / "alive.json"
         told = _told(note)
-        if _is_kept(told):
+        if is_kept(note):
             continue
         left = [pid for pid, one in marked.items() if one == run and processes.find(pid)]
         if run in open_runs and (told or left):
@@ -110,9 +110,12 @@ def _told(note: Path) -> dict[str, object]:
     return told if isinstance(told, dict) else {}
 
 
-def _is_kept(told: object) -> bool:
-    """Whether the keeper that `alive.json` names, or who is launching it, lives."""
-    said = told.get("launcher", told) if isinstance(told, dict) else {}
+def is_kept(note: Path) -> bool:
+    """Whether the keeper that a run's `alive.json` names, or who is launching it, lives."""
+    told = _told(note)
+    said = told.get("launcher", told)
+    if not isinstance(said, dict):
+        return False
     pid, start, boot = (said.get(name) for name in ("pid", "start", "boot"))
     if not isinstance(pid, int) or not isinstance(start, int):
         return False

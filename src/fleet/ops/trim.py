@@ -1,4 +1,4 @@
-"""Sizes of what is stored, and moving old segments to the archive, packed; nothing is deleted.
+"""Sizes of what is stored, and moving old segments to the archive, packed; no record is deleted.
 
 What may go, and what holds it back, is decided in `holding`.
 """
@@ -14,6 +14,7 @@ from fleet.identity import require_operator
 from fleet.logs import place_before, record_at
 from fleet.ops.holding import CHANNELS, FOR_EVER, Hold, holds, lost, stays
 from fleet.ops.reindex import compute
+from fleet.ops.retention import Sweep
 from fleet.ports import Segment
 from fleet.records import Body, wall_of
 from fleet.units import counted, format_size
@@ -82,10 +83,9 @@ def logs(fleet: "Fleet", *, force: bool = False) -> list[Log]:
 
 
 def beside(fleet: "Fleet") -> Body:
-    """Bytes of what is no log: {run folders, caches, quarantine, work}; nothing trims these."""
+    """Bytes of what is no log and no run's: {caches, quarantine, work}; nothing trims these."""
     places = fleet.places
     folders = {
-        "run folders": places.runs,
         "caches": places.cache,
         "quarantine": places.quarantine,
         "work": fleet.root / "work",
@@ -245,6 +245,8 @@ def else_needed(fleet: "Fleet", found: Sequence[Log]) -> Iterator[str]:
     if packed:
         what = "move its packed segments elsewhere, but for keys.jsonl and *.value"
         yield f"state/archive has {format_size(packed)}: {what}"
+    kept = Sweep(fleet).as_json()
+    yield f"{kept['what']} keep {format_size(int(str(kept['live'])))}: {kept['held_by']}"
     for name, size in beside(fleet).items():
         if size:
             yield f"{name}: {format_size(int(str(size)))}"

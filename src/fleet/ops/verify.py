@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
 from fleet.memory.mending import all_lost
+from fleet.ops.retention import limits_of
 from fleet.runs import UNPREPARED
 from fleet.talk.members import is_of_two
 from fleet.units import counted
@@ -52,7 +53,7 @@ def _run_folders(fleet: "Fleet") -> Iterator[Finding]:
     gone = [run.id for run in launched if not fleet.places.run_folder(run.id).is_dir()]
     if gone:
         what = f"the files of {counted(len(gone), 'run')} of the newest {len(runs)} are gone"
-        yield Finding("note", f"state/run/{gone[0]}", 0, what)
+        yield Finding("note", f"state/run/{gone[0]}", 0, f"{what} ({limits_of(fleet.config)})")
 
 
 def _orphans(fleet: "Fleet") -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from fleet.runner.exporter import Exporter
 from fleet.runner.heartbeat import Heartbeat
 from fleet.runner.lastlook import LastLook
 from fleet.runner.pace import Pace
+from fleet.runner.sweeper import Sweeper
 from fleet.runner.warm import Warmer
 from fleet.wiring import Fleet
 
@@ -47,5 +48,6 @@ def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
         CliWatch(echo),
         Alerter(echo),
         Exporter(pace),
+        Sweeper(),
         Heartbeat(echo, pace),
     )

@@ -27,6 +27,7 @@ SWITCHES = {
     "MCP_CONNECTION_NONBLOCKING": "0",  # else its first turn may come before its servers
 }
 HOOK_TIMEOUT = 5  # seconds
+KEEP_DAYS = 3650  # of 30, after which the CLI deletes transcripts by itself
 
 
 def plan(
@@ -63,7 +64,7 @@ def plan(
         files={
             "context.md": context_md.encode(),
             "prompt.md": prompt_md.encode(),
-            "settings.json": json.dumps(settings(config.state), indent=1).encode(),
+            "settings.json": json.dumps(settings(config.state, own=has_key), indent=1).encode(),
         },
         stdin=("prompt.md",),
         folders=(claude_home,) if has_key else (),
@@ -81,14 +82,20 @@ def program(config: HomeConfig, environ: Mapping[str, str]) -> str:
     return _program(config.claude.path, environment.search_path(env), Path(env.get("HOME", "/")))
 
 
-def settings(state: Path) -> dict[str, object]:
+def settings(state: Path, *, own: bool) -> dict[str, object]:
     """The CLI's settings for a run: fleet's state is out of its reach, fleet's calls are allowed.
 
     With the home as its working folder a run could else read channels that it is no member of.
+
+    Args:
+        state: the home's state.
+        own: whether its folder of configuration is fleet's: then fleet decides how long its
+            transcripts stay. The user's own one the CLI keeps tidy as the user wants it.
     """
+    keep = {"cleanupPeriodDays": KEEP_DAYS} if own else {}
     hook = [sys.executable, "-I", "-S", str(Path(fleet.__file__).with_name("hook.py"))]
     call = {"type": "command", "command": shlex.join(hook), "timeout": HOOK_TIMEOUT}
-    return {
+    return keep | {
         "permissions": {
             "deny": [
                 f"{tool}(/{place}/**)"
