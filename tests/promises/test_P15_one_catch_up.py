@@ -48,7 +48,7 @@ def gaps(up: Unspawned) -> list[tuple[object, object]]:
 
 @pytest.mark.parametrize(("stall", "hours"), [("suspended", 3), ("down", 1), ("down", 50)])
 def test_each_agent_runs_once_after_it(up: Unspawned, stall: str, hours: int) -> None:
-    """P15: asleep, or without a runner, for hours: one run each, all slots and the gap on record."""
+    """P15: asleep or without a runner for hours: one run each, all slots and the gap on record."""
     chore = LastLook()
     watched(up, chore, 5)
     before = {name: len(up.fires(name)) for name in SCHEDULES}
