@@ -51,6 +51,7 @@ def scramble(home: Scripted, rounds: int, seed: int) -> None:
     try:
         count = len(home.fires())
         assert until(lambda: len(home.fires()) > count + 3), last.said()
+        assert until(lambda: {run.agent for run in home.ended() if run.outcome == "ok"} == {*NAMES})
         assert until(lambda: not _open_before(home)), last.said()
     finally:
         assert last.stop(30) == 0, last.said()
