@@ -20,8 +20,8 @@ LONGEST = 1000  # characters of each of its texts that are shown
 TEXTS = ("what", "done", "fix")
 NOTICES = frozenset(
     {
-        *("auth", "breaker", "budget", "budget-warning", "cli-changed", "clock", "failing"),
-        *("limit", "low-disk", "question", "shadow", "taken-over"),
+        *("auth", "breaker", "broken-files", "budget", "budget-warning", "cli-changed", "clock"),
+        *("failing", "limit", "low-disk", "question", "shadow", "taken-over"),
     }
 )
 """Kinds in spite of which all counts as well: what `status` sees as long as it lasts (an

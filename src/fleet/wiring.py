@@ -361,9 +361,14 @@ class Fleet:
         """A simulated home with other files; what was computed stays."""
         return simulated(config, self.store, self.cache)
 
-    def reopened(self) -> "Fleet":
-        """The same home with its files read again; broken ones leave the last good config."""
+    def reopened(self, config: "HomeConfig | None" = None) -> "Fleet":
+        """The same home with its files read again; broken ones leave the last good config.
+
+        `config` stays in force whatever they say.
+        """
         fresh = Fleet(self.root, env=self.env, as_agent=self._as_agent, strict=False)
+        if config is not None:
+            fresh.__dict__["config"] = config
         fresh.__dict__["values"] = self.values  # what was computed is of the same logs
         return fresh
 

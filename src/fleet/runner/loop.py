@@ -29,6 +29,7 @@ from fleet.runner.engine import Engine
 from fleet.runner.gates import Gates
 from fleet.runner.keepers import Keepers
 from fleet.runner.pace import Pace
+from fleet.runner.reload import Reload
 from fleet.runner.situation import moment
 from fleet.runner.trigger import SlotTrigger
 from fleet.runner.watcher import Watcher
@@ -40,7 +41,6 @@ _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
 QUIET_WAIT = 1.0  # seconds between two looks when nothing runs
 BUSY_WAIT = 0.2  # and while something does: keepers of an earlier runner send no SIGCHLD
-RELOAD_EVERY = 2.0  # seconds between two looks at the operator's files
 ADOPT_EVERY = 5.0  # seconds between two looks for runs and slots that somebody else started
 
 
@@ -100,8 +100,7 @@ class Runner:
         self._clock = BackgroundScheduler(timezone=UTC)
         self._watcher = Watcher(fleet.places.state / "events", self._ring)
         self._saying: set[str] = set()
-        self._warned = ""
-        self._next_reload = 0.0
+        self._files = Reload(echo)
         self._next_adopt = 0.0
         self._owed = True  # whoever recorded the last ends may have died before their consequences
 
@@ -202,21 +201,16 @@ class Runner:
         chore.look(self._fleet, moment(self._fleet))
 
     def _reload(self) -> None:
-        if time.monotonic() < self._next_reload:
+        fresh = self._files.look(self._fleet, moment(self._fleet))
+        if fresh is None:
             return
-        self._next_reload = time.monotonic() + RELOAD_EVERY
-        fresh = self._fleet.reopened()
         before, after = self._fleet.config, fresh.config
-        warned, self._warned = self._warned, fresh.looked_over()
-        if self._warned and self._warned != warned:
-            self._echo(f"the home has errors, the last good config goes on: {self._warned}")
-        if (after.version, after.warning) != (before.version, before.warning):
-            self._fleet = fresh
-            self._engine.use(fresh)
-            if after.version != before.version:
-                agents = counted(len(after.agents), "agent")
-                self._echo(f"config {after.version[:12]} in force: {agents}")
-                self._set_bells()
+        self._fleet = fresh
+        self._engine.use(fresh)
+        if after.version != before.version:
+            agents = counted(len(after.agents), "agent")
+            self._echo(f"config {after.version[:12]} in force: {agents}")
+            self._set_bells()
 
     def _adopt(self) -> None:
         if time.monotonic() < self._next_adopt:
