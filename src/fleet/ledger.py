@@ -4,6 +4,7 @@ It adds up and refuses; which limits hold, and what a run may cost, is decided b
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from fleet.errors import Conflict
@@ -197,8 +198,8 @@ class Ledger:
 
     # Writing -----------------------------------------------------------------------------------
 
-    def reserve(self, run: str, held: Reservation, check: "Callable[[Day], None]") -> None:
-        """Set aside for `run` what `held` says, unless `check` refuses.
+    def reserve(self, run: str, held: Reservation, check: "Callable[[Day], None]") -> Day:
+        """Set aside for `run` what `held` says, unless `check` refuses; the day with it.
 
         `check` is given the day as it is at that very moment and raises what is to be raised: of
         two processes that want the last dollar one is refused.
@@ -210,7 +211,7 @@ class Ledger:
             check(day)
             return day._replace(open={**day.open, run: held})
 
-        self.change(self._date_of(run), take)
+        return self.change(self._date_of(run), take)
 
     def settle(self, run: Ended) -> None:
         """Turn what was reserved for a run into what it cost; unknown, it cost the reservation.
@@ -238,22 +239,22 @@ class Ledger:
 
         self.change(self._date_of(run), without)
 
-    def change(self, date: "date", change: "Callable[[Day], Day | None]") -> None:
+    def change(self, date: "date", change: "Callable[[Day], Day | None]") -> Day:
         """Replace a day by `change(day)`; asked again when another writer came first.
 
-        None leaves it as it is.
+        None leaves it as it is. Returns the day as it stands then.
         """
         while True:
             body, version = self._store.get(_key(date))
             day = self._day(date, body or {})
             changed = change(day)
             if changed is None or changed == day:
-                return
+                return day
             try:
                 self._store.put(_key(date), _body(changed), expect=version)
             except Conflict:
                 continue
-            return
+            return changed
 
     def _day(self, date: "date", body: Body) -> Day:
         from datetime import datetime, time, timedelta
@@ -288,9 +289,13 @@ def launched_here() -> Body:
     """This process, as a `Reservation` names its launcher."""
     import os
 
+    return dict(_process(os.getpid()))
+
+
+@lru_cache(maxsize=1)
+def _process(pid: int) -> Body:
     from fleet import processes
 
-    pid = os.getpid()
     return {"pid": pid, "start": processes.start_time(pid), "boot": processes.boot_id()}
 
 

@@ -391,7 +391,7 @@ def in_memory(clock: "Callable[[], Instant]") -> "tuple[Store, Cache]":
     """A store and a cache in this process's memory, for a play: gone at its end."""
     from fleet.stores.ram import RamCache, RamStore
 
-    return RamStore(clock), RamCache()
+    return RamStore(clock, checked=False), RamCache()
 
 
 def simulated(config: "HomeConfig", store: "Store", cache: "Cache") -> Fleet:

@@ -144,13 +144,11 @@ def _masked_object(
         key = mask(name, secrets) if isinstance(name, str) else name
         while key in new:  # two secrets of one kind as names
             key = f"{key}+"
-        if item is None or isinstance(item, (int, float)):
+        if isinstance(item, (str, dict, list, tuple)):
+            inner = (secret_name(name) if isinstance(name, str) else "") or kind
+            new[key] = _masked(item, secrets, inner)
+            changed = changed or new[key] is not item
+        else:
             new[key] = item
-            changed = changed or key != name
-            continue
-        inner = kind
-        if isinstance(name, str) and isinstance(item, (str, dict, list, tuple)):
-            inner = secret_name(name) or kind
-        new[key] = _masked(item, secrets, inner)
-        changed = changed or key != name or new[key] is not item
+        changed = changed or key != name
     return new if changed else value

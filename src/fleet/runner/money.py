@@ -101,8 +101,7 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
             if detail := bound.too_much(held.sum):
                 raise NotStarted(detail, FIX, reason="over_budget")
 
-    fleet.ledger.reserve(run, held, check)
-    tell(fleet, agent)
+    tell(fleet, agent, day=fleet.ledger.reserve(run, held, check))
 
 
 def _reservation(fleet: Fleet, agent: Agent) -> Reservation:
@@ -179,14 +178,15 @@ def _known(fleet: Fleet, name: str) -> Agent | None:
     return fleet.config.agents.get(fleet.config.called_now(name) or name)
 
 
-def tell(fleet: Fleet, agent: Agent, *, refused: bool = False) -> None:
+def tell(fleet: Fleet, agent: Agent, *, day: Day | None = None, refused: bool = False) -> None:
     """Tell a person once a day of a budget that is nearly used up, and once of one that is.
 
-    `refused`: a run of the agent was, so a budget into which no further run of it fits is used up.
+    `day`: today as it stands, where that is known. `refused`: a run of the agent was, so a budget
+    into which no further run of it fits is used up.
     """
     if not is_bound(fleet.config, agent):
         return
-    day = fleet.ledger.day(_now(fleet))
+    day = day or fleet.ledger.day(_now(fleet))
     for bound in bounds(fleet, agent, day):
         full = bound.too_much(need(fleet, agent)) if refused else ""
         if not full and bound.share < WARN - HAIR:
