@@ -19,7 +19,7 @@ S = TypeVar("S")
 STEP = 20_000  # records after which a value is kept besides the newest: a replay begins there
 SAVE_EVERY = 64  # records a fold moves before its cache is written again
 _CHUNK = 1000  # records held in memory at once
-_MOST = 1000  # values kept in memory
+MOST = 1000  # values kept in memory
 
 
 class Folded(NamedTuple, Generic[S]):
@@ -60,6 +60,8 @@ class Values:
     Attributes:
         strict: a value that is ahead of its log raises `Ahead` instead of being computed again.
         past: they are of a past moment, and nothing is saved.
+
+    With more than `most` values in memory all of them are dropped.
     """
 
     def __init__(
@@ -69,8 +71,10 @@ class Values:
         kept: dict[str, _Kept] | None = None,
         strict: bool = False,
         past: bool = False,
+        most: int = MOST,
     ) -> None:
         self._cache = cache
+        self._most = most
         self._kept = {} if kept is None else kept
         self.strict = strict
         self.past = past
@@ -100,7 +104,7 @@ class Values:
 
     def keep(self, key: str, version: str, first: int, value: Folded[Any], unsaved: int) -> None:
         """Hold `value`, which nobody changes from now on."""
-        if len(self._kept) >= _MOST:
+        if len(self._kept) >= self._most:
             self._kept.clear()
         self._kept[key] = _Kept(version, first, value, unsaved)
 

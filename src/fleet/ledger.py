@@ -96,7 +96,8 @@ class Day(NamedTuple):
     @property
     def reserved(self) -> Sum:
         """Everything that is reserved."""
-        return in_all(one.sum for one in self.open.values())
+        cost = round(sum(one.cost for one in self.open.values()), DIGITS)
+        return Sum(len(self.open), cost, sum(one.tokens for one in self.open.values()))
 
     @property
     def total(self) -> Sum:

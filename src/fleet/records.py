@@ -5,6 +5,7 @@ Standard library only and no I/O: this module says what a record is, not where i
 
 import os
 import time
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from fleet.errors import Usage
@@ -196,7 +197,12 @@ def rfc3339(wall: float) -> str:
     """UTC with milliseconds and offset: `2026-11-30T19:30:39.123+00:00`."""
     whole = int(wall // 1)
     millis = int((wall - whole) * 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{millis:03d}+00:00"
+    return f"{_second(whole)}.{millis:03d}+00:00"
+
+
+@lru_cache(maxsize=16)
+def _second(whole: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
 
 
 def new_id(wall: float) -> str:

@@ -399,11 +399,12 @@ def simulated(config: "HomeConfig", store: "Store", cache: "Cache") -> Fleet:
 
     What is computed is kept in memory, and in `cache` for whoever opens the same home anew.
     """
-    from fleet.folds import Values
+    from fleet.folds import MOST, Values
     from fleet.identity import SYSTEM
 
     fleet = Fleet(config.root, env={}, as_agent=None, strict=False)
-    values = cache if isinstance(cache, Values) else Values(cache)
+    most = MOST + 2 * len(config.agents)
+    values = cache if isinstance(cache, Values) else Values(cache, most=most)
     parts = {"config": config, "store": store, "cache": values, "values": values}
     fleet.__dict__ |= {**parts, "author": SYSTEM}
     return fleet

@@ -4,6 +4,7 @@ It decides nothing and judges nothing; what happened is kept for whoever looks a
 """
 
 import heapq
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,7 +25,7 @@ from fleet.wiring import Fleet, in_memory, simulated
 
 TICK = 300.0  # seconds between two looks at most
 SOON = 30.0  # seconds until what the store refused is tried again
-LEAST = 0.001  # seconds from a look to the next one that only the clock asks for
+GRID = 1.0  # seconds: the runner looks so often while nothing tells it to
 
 
 class InForce(NamedTuple):
@@ -167,13 +168,13 @@ class Play:
         moments = [max(self._coming[0][0], now)] if self._coming else []
         if self.engine is None:
             return min(moments, default=now + TICK)
-        soonest = now + (SOON if self._refused else LEAST)
-        moments.append(now + (SOON if self._refused else TICK))
-        if (end := self.launcher.next_end()) is not None:
-            moments.append(max(end, soonest))
-        if look := self.engine.next_look:
-            moments.append(max(self.clock.until(look), soonest))
-        return min(moments)
+        last = now + (SOON if self._refused else TICK)
+        if self._refused:
+            return min([last, *moments])
+        end, look = self.launcher.next_end(), self.engine.next_look
+        known = [last if end is None else end, self.clock.until(look) if look else last]
+        soonest = GRID * max(math.ceil(min(known) / GRID), math.floor(now / GRID) + 1)
+        return min([last, soonest, *moments])
 
     # One pass of the loop ----------------------------------------------------------------------
 

@@ -48,7 +48,9 @@ class _Log:
     def add(self, record: Record, line: bytes) -> None:
         self.seqs.append(record.seq)
         self.lines.append(line)
-        self.records.append((record._replace(body={}), marshal.dumps(record.body)))
+        stream, seq, name, at, body, key, crc, v = record
+        bare = Record(stream, seq, name, at, {}, key, crc, v)
+        self.records.append((bare, marshal.dumps(body)))
         self.head = record.seq
         self.by_id[record.id] = line
         if record.key is not None:
@@ -267,7 +269,9 @@ class RamStore:
 
 def _whole(record: Record, packed: bytes) -> Record:
     """The record with a body of its own: whoever reads it may change it."""
-    return record._replace(body=marshal.loads(packed))  # noqa: S302 - our own bytes
+    stream, seq, name, at, _, key, crc, v = record
+    body = marshal.loads(packed)  # noqa: S302 - our own bytes
+    return Record(stream, seq, name, at, body, key, crc, v)
 
 
 def _page(names: Iterable[str], prefix: str, after: str) -> list[str]:
