@@ -36,7 +36,8 @@ import sys, time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from fleet.records import Draft
-from fleet.wiring import file_lock, open_fleet
+from fleet.wiring import open_fleet
+from fleet.wiring.locking import file_lock
 root = Path(sys.argv[1])
 store = open_fleet(root, env={}).store
 store.append("events", [Draft({"op": "event"})])

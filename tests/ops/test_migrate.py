@@ -13,7 +13,7 @@ from fleet.errors import BadHome, EndedBadly, LockTimeout, Usage
 from fleet.ops import packing
 from fleet.ops.migrate import STEPS, Step, migrate
 from fleet.places import FORMAT, Places
-from fleet.wiring import file_lock
+from fleet.wiring.locking import file_lock
 from fleets import Scripted
 
 HOMELESS = {"init", "demo", "version", "restore"}

@@ -21,7 +21,7 @@ from fleet.ops import claude_cli, leftovers
 from fleet.ops.programs import missing
 from fleet.places import HOME_FILE
 from fleet.ports import last_record
-from fleet.wiring import file_lock
+from fleet.wiring.locking import file_lock
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet

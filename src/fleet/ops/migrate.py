@@ -16,7 +16,7 @@ from fleet.ops import packing
 from fleet.ops.backup import Progress, backup, format_of
 from fleet.places import FORMAT, FORMAT_FILE, NO_FORMAT, Places, age_of, damaged_format
 from fleet.records import rfc3339
-from fleet.wiring import file_lock
+from fleet.wiring.locking import file_lock
 
 PATIENCE = 0.5  # seconds that a runner gets to be gone
 

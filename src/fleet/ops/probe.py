@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fleet.errors import LockTimeout
-from fleet.wiring import file_lock
+from fleet.wiring.locking import file_lock
 
 PATIENCE = 0.2  # seconds
 

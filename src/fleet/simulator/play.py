@@ -21,7 +21,8 @@ from fleet.simulator.courses import Courses
 from fleet.simulator.disk import Disk, Killed
 from fleet.simulator.faults import Fault
 from fleet.simulator.launcher import Imagined
-from fleet.wiring import Fleet, in_memory, simulated
+from fleet.wiring import Fleet
+from fleet.wiring.plays import in_memory, simulated
 
 TICK = 300.0  # seconds between two looks at most
 SOON = 30.0  # seconds until what the store refused is tried again

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from fleet.errors import TryAgain
-from fleet.wiring import file_lock
+from fleet.wiring.locking import file_lock
 
 if TYPE_CHECKING:
     from fleet.places import Places

@@ -4,7 +4,7 @@ Only this module knows that stores exist; whoever has a `Fleet` sees ports and u
 """
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from fleet.status import Sources as StatusSources
     from fleet.stores.files import FilesStore
     from fleet.talk import Talk
-
-MAINTENANCE = 10.0  # seconds that a backup or a trim waits for the other
 
 
 class Fleet:
@@ -271,6 +269,8 @@ class Fleet:
         Raises (on entering):
             LockTimeout: not free within 10 s; the message names who holds it.
         """
+        from fleet.wiring.locking import maintenance
+
         return maintenance(self.places, shared=shared)
 
     @property
@@ -359,6 +359,8 @@ class Fleet:
 
     def configured(self, config: "HomeConfig") -> "Fleet":
         """A simulated home with other files; what was computed stays."""
+        from fleet.wiring.plays import simulated
+
         return simulated(config, self.store, self.cache)
 
     def reopened(self, config: "HomeConfig | None" = None) -> "Fleet":
@@ -385,47 +387,3 @@ def open_fleet(
         strict: refuse files with errors (`BadHome`), instead of serving the last good config.
     """
     return Fleet(root, env=env, as_agent=as_agent, strict=strict)
-
-
-def in_memory(clock: "Callable[[], Instant]") -> "tuple[Store, Cache]":
-    """A store and a cache in this process's memory, for a play: gone at its end."""
-    from fleet.stores.ram import RamCache, RamStore
-
-    return RamStore(clock, checked=False), RamCache()
-
-
-def simulated(config: "HomeConfig", store: "Store", cache: "Cache") -> Fleet:
-    """A home as `config` says over `store`: of its folder nothing is read or written.
-
-    What is computed is kept in memory, and in `cache` for whoever opens the same home anew.
-    """
-    from fleet.folds import MOST, Values
-    from fleet.identity import SYSTEM
-
-    fleet = Fleet(config.root, env={}, as_agent=None, strict=False)
-    most = MOST + 2 * len(config.agents)
-    values = cache if isinstance(cache, Values) else Values(cache, most=most)
-    parts = {"config": config, "store": store, "cache": values, "values": values}
-    fleet.__dict__ |= {**parts, "author": SYSTEM}
-    return fleet
-
-
-def maintenance(places: Places, *, shared: bool) -> AbstractContextManager[object]:
-    """See `Fleet.maintained`; for a home that cannot be opened. A home without state needs none."""
-    from fleet.stores.files.locks import Lock
-
-    if not places.locks.is_dir():
-        return nullcontext()
-    path = str(places.locks / "maintenance.lock")
-    return Lock(path, "the home's files", timeout=MAINTENANCE, shared=shared)
-
-
-def file_lock(path: Path, timeout: float) -> AbstractContextManager[object]:
-    """The files store's own lock on the lock file `path`, for whoever must know that it works.
-
-    Raises (on entering):
-        LockTimeout: not free within `timeout` seconds.
-    """
-    from fleet.stores.files.locks import Lock
-
-    return Lock(str(path), path.name, timeout=timeout)
