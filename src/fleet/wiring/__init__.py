@@ -3,7 +3,7 @@
 Only this module knows that stores exist; whoever has a `Fleet` sees ports and use-cases.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from fleet.metrics import Metrics
     from fleet.ports import Cache, Shelf, Store
     from fleet.questions import Questions
-    from fleet.records import Guard, Instant
+    from fleet.records import Guard
     from fleet.retractions import Retractions
     from fleet.runs import Runs, Spending
     from fleet.schemas import Registry
