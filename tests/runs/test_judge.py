@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fleet.records import Body
 from fleet.runs import OUTCOMES, Verdict, judge_claude, judge_command
 
 EXIT = {"ended_by": "exit", "returncode": 0, "signal": None, "ended": "2026-11-30T12:00:00+00:00"}
@@ -291,7 +292,57 @@ def test_numbers_that_are_none_become_unknown(case: Case) -> None:
 
     verdict = case.claude(RESULT | odd)
 
-    assert (verdict.cost_usd, verdict.tokens_in, verdict.outcome) == (None, 0, "ok")
+    assert (verdict.cost_usd, verdict.tokens_in, verdict.outcome) == (None, None, "ok")
+
+
+@pytest.mark.parametrize(
+    ("odd", "unknown", "named"),
+    [
+        ({"total_cost_usd": 1e308}, {"cost_usd"}, "cost"),
+        ({"total_cost_usd": 10**400}, {"cost_usd"}, "cost"),
+        ({"total_cost_usd": -0.01}, {"cost_usd"}, "cost"),
+        ({"total_cost_usd": float("inf")}, {"cost_usd"}, "cost"),
+        ({"num_turns": 10**7 + 1}, {"turns"}, "turns"),
+        ({"modelUsage": {"m": {"inputTokens": 10**300}}}, {"tokens_in"}, "tokens"),
+        ({"modelUsage": {"m": {"outputTokens": 6 * 10**9}, "n": {"outputTokens": 6 * 10**9}}},
+         {"tokens_out"}, "tokens"),
+        ({"total_cost_usd": 10_001, "num_turns": 10**9}, {"cost_usd", "turns"}, "cost and turns"),
+        ({"total_cost_usd": 10_000, "num_turns": 10**7}, set(), ""),
+    ],
+)  # fmt: skip
+def test_figures_that_no_run_can_have_count_as_unknown(
+    case: Case, odd: Body, unknown: set[str], named: str
+) -> None:
+    """The reason names them, whether a success told them or a failure; one in bounds stays."""
+    said = f"what it told of its {named} cannot be, and counts as unknown"
+
+    done = case.claude(RESULT | odd)
+    failed = case.claude(RESULT | odd, returncode=3)
+    by_command = case.command(json.dumps(RESULT | odd).encode())
+
+    names = ("cost_usd", "tokens_in", "tokens_out", "turns")
+    assert {name for name in names if getattr(done, name) is None} == unknown
+    assert done == by_command
+    assert (done.outcome, done.reason) == ("ok", said if named else "")
+    assert failed.reason == (f"exit 3; {said}" if named else "exit 3")
+
+
+def test_what_a_program_may_say_of_its_cost_is_read_as_it_is_described(case: Case) -> None:
+    """The line that agents/README.md shows gives a command its cost, tokens and turns."""
+    text = " ".join((Path(__file__).parents[2] / "agents" / "README.md").read_text().split())
+    line = text.partition("newest line like `")[2].partition("`")[0]
+
+    verdict = case.command(b"I looked at 4 leads.\n" + line.encode() + b"\n")
+
+    assert verdict == Verdict("ok", cost_usd=0.12, tokens_in=900, tokens_out=80, turns=3)
+
+
+def test_a_limit_that_ends_after_all_time_is_one_that_does_not_say(case: Case) -> None:
+    """A moment that no calendar has is no moment."""
+    info = {"status": "rejected", "resetsAt": 10**400}
+    limited = case.claude({"type": "rate_limit_event", "rate_limit_info": info})
+
+    assert (limited.outcome, limited.limit_until) == ("rate_limited", None)
 
 
 def test_missing_files_are_empty_ones(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from fleet.runs.stream import Json, Output
 from fleet.text import clip, escape
 
 SHORT_ANSWER = 400  # characters; what the CLI says itself is shorter
+MOST_REASON = 300  # characters of the line that says why
 LAST = 5  # lines at the end of a failed command's output in which its reason is looked for
 ENDED_BY = {
     "launch": "launch_failed",
@@ -129,7 +130,16 @@ def _counted(exit_: Json, output: Output, result: Json) -> Verdict:
     """The verdict on a result line, with what it counts."""
     verdict = _with_result(exit_, output, result, stream.answer(result))
     counts = asdict(stream.numbers(result))
-    return replace(verdict, reason=_line(verdict.reason), cli=output.version, **counts)
+    reason = _doubting(_line(verdict.reason), counts.pop("impossible"))
+    return replace(verdict, reason=reason, cli=output.version, **counts)
+
+
+def _doubting(reason: str, impossible: tuple[str, ...]) -> str:
+    """The reason, with the figures that count as unknown named behind it."""
+    if not impossible:
+        return reason
+    doubt = f"what it told of its {' and '.join(impossible)} cannot be, and counts as unknown"
+    return f"{clip(reason, MOST_REASON - len(doubt) - 2)}; {doubt}" if reason else doubt
 
 
 def _with_result(exit_: Json, output: Output, result: Json, text: str) -> Verdict:
@@ -282,4 +292,4 @@ def _saying(says: Callable[[str], object], text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return escape(clip(text, 300))
+    return escape(clip(text, MOST_REASON))

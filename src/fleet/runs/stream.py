@@ -4,7 +4,6 @@ It says what stands there and judges nothing; a torn, huge or hostile file is no
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,13 @@ EDGE = 4096  # bytes of plain output that are looked at, from each end
 MAX_DENIALS = 20
 MAX_VERSION = 40  # characters
 MILLIS = 1e11  # a later moment than any in seconds: it was told in milliseconds
+MOST_MOMENT = 1e14  # ms since the epoch, the year 5138: no limit ends later
+
+# What no run can have: above it a program told nonsense, and one such figure would spoil the sums
+# of its day. A run lasts hours at most, so each is a hundred times what the dearest models reach.
+MOST_DOLLARS = 10_000.0
+MOST_TOKENS = 10**10
+MOST_TURNS = 10**7
 
 Json = Mapping[str, object]
 
@@ -84,7 +90,11 @@ def _answered(output: Output, message: Json) -> None:
 
 def _limited(output: Output, info: object) -> None:
     output.refused = isinstance(info, dict) and info.get("status") == "rejected"
-    ends = amount(info.get("resetsAt")) if output.refused and isinstance(info, dict) else None
+    ends = (
+        amount(info.get("resetsAt"), MOST_MOMENT)
+        if output.refused and isinstance(info, dict)
+        else None
+    )
     output.limit_ends = ends / 1000 if ends and ends > MILLIS else ends
 
 
@@ -152,16 +162,28 @@ def _denial(entry: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """What a result line counts; None where it does not say. Cached tokens are input tokens."""
+    """What a result line counts; None where it does not say. Cached tokens are input tokens.
+
+    Attributes:
+        cost_usd: dollars, at most `MOST_DOLLARS`.
+        tokens_in: at most `MOST_TOKENS`, as the next.
+        tokens_out: output tokens.
+        turns: at most `MOST_TURNS`.
+        impossible: which of `cost`, `tokens` and `turns` it told as no run can have them.
+    """
 
     cost_usd: float | None
     tokens_in: int | None
     tokens_out: int | None
     turns: int | None
+    impossible: tuple[str, ...] = ()
 
 
 def numbers(result: Json) -> Numbers:
-    """The counts of a result line; models that were used in passing are in `modelUsage` only."""
+    """The counts of a result line; models that were used in passing are in `modelUsage` only.
+
+    A figure that no run can have (negative, no number, above its bound) counts as unknown.
+    """
     ins = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
     outs: tuple[str, ...] = ("outputTokens",)
     models = result.get("modelUsage")
@@ -172,25 +194,35 @@ def numbers(result: Json) -> Numbers:
         used = [usage]
         ins = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         outs = ("output_tokens",)
-    return Numbers(
-        cost_usd=amount(result.get("total_cost_usd")),
-        tokens_in=_total(used, ins) if used else None,
-        tokens_out=_total(used, outs) if used else None,
-        turns=count(result.get("num_turns")),
+    cost = amount(result.get("total_cost_usd"), MOST_DOLLARS)
+    tokens_in, tokens_out = _total(used, ins), _total(used, outs)
+    turns = count(result.get("num_turns"), MOST_TURNS)
+    impossible = (
+        ("cost", cost is None and result.get("total_cost_usd") is not None),
+        ("tokens", bool(used) and (tokens_in is None or tokens_out is None)),
+        ("turns", turns is None and result.get("num_turns") is not None),
     )
+    odd = tuple(name for name, is_odd in impossible if is_odd)
+    return Numbers(cost, tokens_in, tokens_out, turns, odd)
 
 
-def _total(used: list[dict[str, object]], names: tuple[str, ...]) -> int:
-    return sum(count(one.get(name)) or 0 for one in used for name in names)
+def _total(used: list[dict[str, object]], names: tuple[str, ...]) -> int | None:
+    """The sum of what is told under `names`; None without any, or when it cannot be."""
+    told = [one.get(name) for one in used for name in names]
+    counts = [count(value, MOST_TOKENS) for value in told if value is not None]
+    known = [value for value in counts if value is not None]
+    return count(sum(known), MOST_TOKENS) if used and len(known) == len(counts) else None
 
 
-def count(value: object) -> int | None:
-    """`value` when it is a whole number from 0, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def count(value: object, most: int = MOST_TOKENS) -> int | None:
+    """`value` when it is a whole number from 0 to `most`, else None."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= most else None
 
 
-def amount(value: object) -> float | None:
-    """`value` when it is a finite number from 0, else None."""
+def amount(value: object, most: float) -> float | None:
+    """`value` when it is a number from 0 to `most`, else None."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return float(value) if math.isfinite(value) and value >= 0 else None
+    return float(value) if 0 <= value <= most else None
