@@ -1,5 +1,6 @@
 """Reading costs what is new, never what is old; and using the store loads nothing heavy."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleet.records import Draft, Record, Sieve
-from fleet.stores.files import FilesStore
+from fleet.stores.files import FilesStore, layout
 from stores.proofs import segment
 
 HEAVY = {
@@ -114,7 +115,7 @@ import sys
 from pathlib import Path
 before = set(sys.modules)
 from fleet.records import Draft
-from fleet.stores.files import FilesStore
+from fleet.stores.files import FilesStore, layout
 store = FilesStore(Path(sys.argv[1]))
 store.append("events", [Draft({"n": 1}, key="K")])
 store.append("events", [Draft({"n": 1}, key="K")])
@@ -134,3 +135,15 @@ def test_the_store_loads_nothing_heavy(tmp_path: Path) -> None:
     )
 
     assert set(done.stdout.split()) & HEAVY == set()
+
+
+def test_a_process_that_runs_for_months_holds_no_more_places(tmp_path: Path) -> None:
+    """Where logs lie is held for thousands of them at most: each run may have one of its own."""
+    store = FilesStore(tmp_path / "state")
+    for number in range(3 * layout.MOST_LOGS):
+        store.head(f"shadow/{number}")
+
+    gc.collect()
+    held = [one for one in gc.get_objects() if isinstance(one, layout.LogPlaces)]
+    assert 0 < len(held) <= layout.MOST_LOGS
+    assert store.head("shadow/1") == 0

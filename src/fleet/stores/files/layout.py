@@ -21,6 +21,7 @@ LOG_LOCK = "log."
 """What the name of a log's lock file begins with."""
 
 _CLAIMS = "claims/"
+MOST_LOGS = 4096  # whose places are held; a process that runs for months asks for more
 _MAX_FORMAT = 100  # bytes
 
 
@@ -129,7 +130,7 @@ class Layout:
     # Logs --------------------------------------------------------------------------------------
 
     def log(self, stream: str) -> LogPlaces:
-        """Where `stream` lies; checked and computed once.
+        """Where `stream` lies; checked and computed once, while it is among the newest.
 
         Raises:
             Rejected: no log can have that name.
@@ -146,6 +147,8 @@ class Layout:
                 f"{self.locks}/{LOG_LOCK}{names.encode(stream)}",
                 tuple("/".join((self.root, *parts[:depth])) for depth in range(len(parts) + 1)),
             )
+            if len(self._logs) >= MOST_LOGS:  # each run may have one of its own
+                self._logs.clear()
             self._logs[stream] = found
         return found
 
