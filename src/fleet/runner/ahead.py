@@ -2,18 +2,40 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from heapq import merge
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from fleet.config.model import Agent
+from fleet.config.model import Agent, HomeConfig
 from fleet.records import Body
 from fleet.runner.decide import decide
 from fleet.runner.situation import Asked, gather
 from fleet.runner.slots import slot_name
-from fleet.runner.state import GATE, START, Slot, State
+from fleet.runner.state import GATE, START, Decision, Slot, State
 from fleet.status import due_slots
 from fleet.wiring import Fleet
+
+
+class Ahead(NamedTuple):
+    """A slot to come.
+
+    Attributes:
+        due: when, jitter included.
+        agent: whose.
+        nominal: its instant without jitter.
+        decision: what `decide` says of it, a free place given.
+    """
+
+    due: datetime
+    agent: str
+    nominal: datetime
+    decision: Decision
+
+    @property
+    def held(self) -> str:
+        """The word of the outcome table for what would hold it back; "" when nothing would."""
+        return "" if self.decision.result in {START, GATE} else self.decision.result
 
 
 def upcoming(fleet: Fleet, now: datetime, start: datetime, days: float) -> Iterator[Body]:
@@ -24,22 +46,33 @@ def upcoming(fleet: Fleet, now: datetime, start: datetime, days: float) -> Itera
     today for slots of today.
     """
     zone = ZoneInfo(fleet.config.timezone)
-    end = start + timedelta(days=days)
     enabled = [agent for agent in fleet.config.agents.values() if agent.enabled]
     stands, _ = gather(fleet, Asked({agent.id: () for agent in enabled}), now)
     today = now.astimezone(zone).date()
-    enabled = [agent for agent in enabled if agent.id in stands.agents]
-    for due, name, nominal in merge(*(_slots_until(agent, zone, start, end) for agent in enabled)):
+    for one in slots_ahead(fleet.config, stands, start, days, today=today):
+        yield {
+            "agent": one.agent,
+            "slot": one.nominal.astimezone(zone).isoformat(timespec="seconds"),
+            "due": one.due.astimezone(zone).isoformat(timespec="seconds"),
+            "reason": f"{one.held} {one.decision.detail}" if one.held else "schedule",
+        }
+
+
+def slots_ahead(
+    config: HomeConfig, stands: State, start: datetime, days: float, *, today: date | None = None
+) -> Iterator[Ahead]:
+    """The slots of the agents in `stands` that come due within `days` after `start`, in order.
+
+    What was spent and started counts for slots of the local day `today` only, else for none.
+    """
+    zone = ZoneInfo(config.timezone)
+    end = start + timedelta(days=days)
+    agents = [agent for agent in config.agents.values() if agent.id in stands.agents]
+    for due, name, nominal in merge(*(_slots_until(agent, zone, start, end) for agent in agents)):
         slot = Slot(slot_name(nominal), due, due)
         state = _at(stands, name, slot, is_today=due.astimezone(zone).date() == today)
-        (decision,) = decide(fleet.config, state, due)
-        held = decision.result not in {START, GATE}
-        yield {
-            "agent": name,
-            "slot": nominal.astimezone(zone).isoformat(timespec="seconds"),
-            "due": due.astimezone(zone).isoformat(timespec="seconds"),
-            "reason": f"{decision.result} {decision.detail}" if held else "schedule",
-        }
+        (decision,) = decide(config, state, due)
+        yield Ahead(due, name, nominal, decision)
 
 
 def _at(stands: State, name: str, slot: Slot, *, is_today: bool) -> State:

@@ -24,7 +24,7 @@ from fleet.simulator.launcher import Imagined
 from fleet.wiring import Fleet
 from fleet.wiring.plays import in_memory, simulated
 
-TICK = 300.0  # seconds between two looks at most
+TICK = 900.0  # seconds between two looks at most
 SOON = 30.0  # seconds until what the store refused is tried again
 GRID = 1.0  # seconds: the runner looks so often while nothing tells it to
 
