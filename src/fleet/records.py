@@ -5,6 +5,7 @@ Standard library only and no I/O: this module says what a record is, not where i
 
 import os
 import time
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -205,10 +206,10 @@ def _second(whole: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
 
 
-def new_id(wall: float) -> str:
+def new_id(wall: float, random: Callable[[int], bytes] = os.urandom) -> str:
     """A time-ordered UUID, version 7 of RFC 9562: 48 bits of milliseconds, 74 random bits."""
     millis = int(wall * 1000) & (1 << 48) - 1
-    rest = int.from_bytes(os.urandom(10))
+    rest = int.from_bytes(random(10))
     value = millis << 80 | 7 << 76 | (rest >> 68 & 0xFFF) << 64 | 2 << 62 | rest & (1 << 62) - 1
     text = f"{value:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -64,6 +64,7 @@ COMMANDS = {
     "status": Entry("runner", RUNNER, "Agents, runs, claims, lag and alerts"),
     "alerts": Entry("alerts", RUNNER, "What needs a person; ack REF when it is seen to"),
     "next": Entry("runner", RUNNER, "Slots that come due"),
+    "forecast": Entry("forecast", RUNNER, "Wakes, cost and crowds to come, and what would do"),
     "run": Entry("runner", RUNNER, "Run one agent now"),
     "pause": Entry("runner", RUNNER, "Nothing starts by schedule or wake"),
     "resume": Entry("runner", RUNNER, "Take a pause or a halt back"),
@@ -110,7 +111,7 @@ LATER = {
     **dict.fromkeys(("know", "query"), "fleet find TEXT looks through what the team wrote"),
     **dict.fromkeys(
         (
-            "capability", "dash", "forecast", "graph",
+            "capability", "dash", "graph",
             "hooks", "import", "map", "mcp", "mesh",
         ),
         "",
@@ -141,9 +142,10 @@ INSTEAD = {
 TOLERANT = frozenset(
     {
         "agent", "agents", "alerts", "backup", "channel", "channels", "claims", "context",
-        "deadletters list", "diff", "doctor", "events", "explain", "find", "halt", "inbox", "logs",
-        "memory show", "metric show", "next", "pause", "read", "recap", "replay", "resume", "runs",
-        "schema", "seen", "shadow list", "show", "status", "stop", "timeline", "verify", "whoami",
+        "deadletters list", "diff", "doctor", "events", "explain", "find", "forecast", "halt",
+        "inbox", "logs", "memory show", "metric show", "next", "pause", "read", "recap", "replay",
+        "resume", "runs", "schema", "seen", "shadow list", "show", "status", "stop", "timeline",
+        "verify", "whoami",
     }
 )  # fmt: skip
 """What a person may call while the home's files are broken: it shows, stops or mends something.

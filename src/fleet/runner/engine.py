@@ -62,8 +62,14 @@ class Engine:
     """The open slots of a home and when each agent is due next."""
 
     def __init__(
-        self, fleet: Fleet, launcher: Launcher, gates: Asker, echo: Callable[[str], None]
+        self,
+        fleet: Fleet,
+        launcher: Launcher,
+        gates: Asker,
+        echo: Callable[[str], None],
+        new_run: Callable[[float], str] = new_id,
     ) -> None:
+        self._new_run = new_run
         self._launcher = launcher
         self._gates = gates
         self._wakes = Wakes()
@@ -313,7 +319,7 @@ class Engine:
         """Start one run; False when there is no place under the cap."""
         fleet, slots, slot = self._fleet, Slots(self._fleet.store), one.slot
         agent = fleet.config.agents[one.agent]
-        run = new_id(fleet.store.now().wall)
+        run = self._new_run(fleet.store.now().wall)
         try:
             launch.reserve(fleet, agent, run)
         except Held as held:

@@ -9,6 +9,7 @@ from fleet.simulator.forecast import Coming, Forecast
 from fleet.units import counted, format_duration
 
 DAY = 86400.0
+HAIR = 0.005  # dollars that count for nothing
 IDLE_RUNS = 6  # from so many runs on it can be said that an agent wakes in vain
 IDLE_SHARE = 0.4  # of its runs that found nothing
 INTERVALS = (1, 2, 3, 4, 6, 8, 12, 24)  # hours that divide a day
@@ -29,22 +30,28 @@ def advice(known: Forecast) -> list[str]:
 
 
 def _budgets(known: Forecast) -> Iterator[str]:
-    most = known.config.budget.per_day
-    if most is not None:
-        spent = {day: known.cost_of(day) for day in known.costs}
-        yield from _reached("the fleet", most, spent, "fleet.yaml")
-    for one in known.agents:
-        if one.agent.budget.per_day is not None:
-            spent = {day: costs.get(one.agent.id, 0.0) for day, costs in known.costs.items()}
-            yield from _reached(one.agent.id, one.agent.budget.per_day, spent, one.agent.file)
+    spent = {day: known.cost_of(day) for day in known.costs}
+    if said := _reached(known.config.budget.per_day, spent):
+        yield f"the fleet's budget.per_day {said}: raise it in fleet.yaml, or wake less"
+    by_agent = {
+        one.agent.id: _reached(
+            one.agent.budget.per_day,
+            {day: costs.get(one.agent.id, 0.0) for day, costs in known.costs.items()},
+        )
+        for one in known.agents
+    }
+    for name, said in by_agent.items():
+        if said:
+            yield f"{name}: budget.per_day {said}"
 
 
-def _reached(whose: str, most: float, spent: Mapping[date, float], file: str) -> Iterator[str]:
-    full = [day for day, cost in spent.items() if cost >= most]
-    if full:
-        when = f"on {full[0]}" if len(full) == 1 else f"on {len(full)} days from {full[0]} on"
-        dear = max(spent.values())
-        yield f"{whose}: budget.per_day of ${most:.2f} is reached {when} (${dear:.2f}): see {file}"
+def _reached(most: float | None, spent: Mapping[date, float]) -> str:
+    """When a budget of the day is used up, and by what would be spent; "" when it suffices."""
+    full = [day for day, cost in spent.items() if most is not None and cost > most + HAIR]
+    if most is None or not full:
+        return ""
+    when = f"on {full[0]}" if len(full) == 1 else f"on {len(full)} days from {full[0]} on"
+    return f"is reached {when}: ${max(spent.values()):.2f} of ${most:.2f}"
 
 
 def _crowds(known: Forecast) -> Iterator[str]:

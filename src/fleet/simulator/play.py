@@ -8,11 +8,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
 from fleet.config.model import Agent, HomeConfig
 from fleet.errors import TryAgain
+from fleet.records import new_id
 from fleet.runner import consequences, settle
 from fleet.runner.engine import Engine
 from fleet.runs import Verdict
@@ -136,7 +138,8 @@ class Play:
     def start(self, config: HomeConfig) -> None:
         """A runner begins; of an earlier one only what is in the store is left."""
         self.fleet = simulated(config, self.disk.store, self._cache)
-        self.engine = Engine(self.fleet, self.launcher, self, self.told.lines.append)
+        echo, new_run = self.told.lines.append, partial(new_id, random=self.rng.randbytes)
+        self.engine = Engine(self.fleet, self.launcher, self, echo, new_run)
         self._orphans = True
 
     def die(self) -> None:

@@ -353,6 +353,10 @@ class Fleet:
         other.__dict__ |= {"store": store, "cache": values, **same}
         return other
 
+    def looking(self) -> "Fleet":
+        """The same home; what is computed from its logs is saved nowhere."""
+        return self._over(self.store, self.values.apart(), self.config)
+
     def remembering(self) -> "Fleet":
         """The same home; what it computes from logs is in `values` then."""
         return self._over(self.store, self.values, self.config)

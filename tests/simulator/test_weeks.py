@@ -1,0 +1,30 @@
+"""Whatever goes wrong, no slot is silent, doubled, over the cap or over the budget."""
+
+import pytest
+
+from fleet.config.model import HomeConfig
+from fleet.simulator import oracle
+from fleet.simulator.faults import KINDS
+from plays import troubled
+
+WEEK = 7.0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_four_bad_days(growth: HomeConfig, seed: int) -> None:
+    """All faults of a week within four days of the growth fleet: the oracle finds nothing."""
+    play = troubled(growth, seed, 4.0)
+
+    assert oracle.faults(play) == []
+    assert {fault.kind for fault in play.told.faults} == set(KINDS)
+    assert len(play.launcher.started) > 100
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(200))
+def test_a_bad_week(growth: HomeConfig, seed: int) -> None:
+    """200 weeks of the growth fleet, each with its own faults: 0 silent slots."""
+    play = troubled(growth, 1000 + seed, WEEK)
+
+    assert oracle.faults(play) == []
+    assert sum(map(len, oracle.slots_due(play).values())) > 400
