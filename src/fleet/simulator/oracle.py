@@ -14,12 +14,14 @@ from zoneinfo import ZoneInfo
 from fleet import schedules
 from fleet.config.model import Budget
 from fleet.logs import between
-from fleet.records import Body, made_at
+from fleet.records import Body, made_at, wall_of
+from fleet.runs.outcome import NOT_STARTED
 from fleet.simulator.launcher import Started
 from fleet.simulator.play import Play, Stall
 from fleet.wiring import Fleet
 
 HAIR = 1e-6  # dollars
+PROMPT = 2.0  # seconds from when a slot may start until it does
 CATCHES_UP = 6 * 3600.0  # seconds after a stall in which its slots may still be started
 
 
@@ -28,6 +30,8 @@ def faults(play: Play) -> list[str]:
     told = _Told(play)
     return [
         *told.silent_slots(),
+        *told.unknown_words(),
+        *told.waited_for_nothing(),
         *told.double_starts(),
         *told.over_the_cap(),
         *told.over_budget(),
@@ -57,6 +61,7 @@ class _Told:
         self._fleet = play.person
         self._fires = list(_bodies(self._fleet, "fires"))
         self._due = slots_due(play)
+        self._stalls = play.told.stalls
 
     # Every slot has its word ---------------------------------------------------------------------
 
@@ -75,6 +80,40 @@ class _Told:
         """Slots that wait for a free place when the play ends."""
         body = self._fleet.store.get(f"schedule/{agent}")[0] or {}
         return {str(entry["slot"]) for entry in cast("list[Body]", body.get("open") or [])}
+
+    def unknown_words(self) -> Iterator[str]:
+        """Slots of which something is said that the outcome table does not have."""
+        for one in self._fires:
+            if one["result"] != "started" and one["result"] not in NOT_STARTED:
+                yield f"{one['agent']} {one['slot']}: {one['result']} is no result"
+
+    def waited_for_nothing(self) -> Iterator[str]:
+        """Slots that started late though a place was free, and nothing says why."""
+        fires = {_name(one): one for one in self._fires if one["op"] == "fire"}
+        deferred = {_name(one) for one in self._fires if one["op"] == "deferred"}
+        for one in self._play.launcher.started:
+            fire = fires.get((one.agent, one.slot, one.attempt))
+            if not fire or _name(fire) in deferred or not one.slot[:1].isdigit():
+                continue
+            due = wall_of(str(fire["due"]))
+            seen = any(stall.since < one.wall and due <= stall.until for stall in self._stalls)
+            waited = one.wall - due
+            if waited > PROMPT and not seen and self._was_free(one.elapsed - waited, one.elapsed):
+                yield f"{one.agent} {one.slot}: started {waited:.0f} s late, and a place was free"
+
+    def _was_free(self, since: float, until: float) -> bool:
+        """Whether a place was free for longer than `PROMPT` between two moments of the play."""
+        changes = [(one.elapsed, 1) for one in self._play.launcher.started]
+        changes += [(at, -1) for at in self._play.launcher.ended.values()]
+        alive, last = 0, since
+        for at, change in sorted(changes):
+            is_free = alive < self._fleet.config.concurrency
+            if at > since and is_free and min(at, until) - max(last, since) > PROMPT:
+                return True
+            alive, last = alive + change, at
+            if at > until:
+                break
+        return False
 
     # Once --------------------------------------------------------------------------------------
 
@@ -169,6 +208,10 @@ class _Told:
 
 def _within(at: datetime, late: timedelta, stall: Stall) -> bool:
     return stall.since < (at + late).timestamp() <= stall.until
+
+
+def _name(fire: Body) -> tuple[object, object, object]:
+    return fire["agent"], fire["slot"], fire["attempt"]
 
 
 def _by_agent(starts: Iterable[Started]) -> dict[str, list[Started]]:
