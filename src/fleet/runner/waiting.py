@@ -106,13 +106,14 @@ class Waiting:
             if one.passed_over:
                 memo = self.memos.get(one.agent, NO_MEMO)
                 self.memos[one.agent] = replace(memo, passed_over=memo.passed_over + 1)
-        for name, moment in rests.items():
-            if name not in awake:
-                self._rests[name] = min(moment, now + RECHECK)
-                self._until[name] = moment
+        for name in awake:
+            self._wake_up(name)
+        self._until |= rests
+        for name in rests.keys() - awake:
+            self._rests[name] = min(rests[name], now + RECHECK)
 
     def next_moment(self) -> datetime | None:
-        """When the first of those who rest may be decided otherwise, as far as that is known."""
+        """When the first of those who wait may be decided otherwise, as far as that is known."""
         return min(self._until.values(), default=None)
 
     def _wake_up(self, agent: str) -> None:

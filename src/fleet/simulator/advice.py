@@ -95,10 +95,8 @@ def _of(one: Coming, known: Forecast) -> Iterator[str]:
     if gap is not None and agent.timeout > gap:
         yield (
             f"{agent.id}: timeout {format_duration(agent.timeout)} is longer than its interval of "
-            f"{format_duration(gap)}: a slow run makes it skip its next slot"
+            f"{format_duration(gap)}: a slow run skips its next slot"
         )
-    elif gap is not None and one.past.runs and one.past.seconds > gap:
-        yield f"{agent.id}: its runs take longer than its interval of {format_duration(gap)}"
     per_day, most = one.slots / known.days, agent.max_runs_per_day
     if most is not None and per_day > most:
         yield f"{agent.id}: {per_day:.0f} slots a day, max_runs_per_day is {most}"

@@ -105,7 +105,8 @@ def forecast(fleet: Fleet, now: datetime, days: float) -> Forecast:
     """What is to come of the home within `days` after `now`, on average."""
     config, past = fleet.config, look_back(fleet, now)
     enabled = [agent.id for agent in config.agents.values() if agent.enabled]
-    ahead = list(slots_ahead(config, clean(enabled), now, days))
+    end = now + timedelta(days=days)
+    ahead = [one for one in slots_ahead(config, clean(enabled), now, days) if one.due < end]
     by_agent: dict[str, list[Ahead]] = defaultdict(list)
     for one in ahead:
         by_agent[one.agent].append(one)

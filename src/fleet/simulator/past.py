@@ -22,6 +22,10 @@ ENOUGH = 10  # slots on record from which on they say how many start
 USUAL = 180.0  # seconds that a run takes where nobody knows
 PASSING = frozenset({"auth", "config", "killed", "launch_failed", "rate_limited", "render_failed"})
 """Outcomes that say nothing of runs to come."""
+LASTING = frozenset(
+    {"started", "coalesced", "daily_runs", "gated", "over_budget", "skipped_overlap"}
+)
+"""What became of slots by the home's files, and not by what passes."""
 
 
 class Past(NamedTuple):
@@ -71,7 +75,7 @@ class Past(NamedTuple):
     @property
     def starts(self) -> float | None:
         """The share of its slots for which a run started; None when too few are on record."""
-        count = sum(self.slots.values())
+        count = sum(number for word, number in self.slots.items() if word in LASTING)
         return self.slots.get("started", 0) / count if count >= ENOUGH else None
 
 
