@@ -104,7 +104,7 @@ BY_NAME: dict[str, list[list[str]]] = {
 NAMELESS = {
     "agents", "channels", "inbox", "report", "whoami", "init", "check", "doctor", "demo",
     "version", "up", "stop", "status", "next", "verify", "reindex", "backup", "restore", "migrate",
-    "trim", "install-service",
+    "trim", "install-service", "forecast",
 }  # fmt: skip
 
 

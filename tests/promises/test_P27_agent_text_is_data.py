@@ -67,7 +67,7 @@ READS: list[list[str]] = [
     ["runs"], ["runs", "writer"], ["logs", "writer"], ["replay", "writer"],
     ["diff", "writer", "writer"], ["show", "strategy#1"], ["show", "writer"], ["find", "owned"],
     ["seen", "strategy#1"], ["explain", "writer"], ["explain", "strategy#1"], ["timeline"],
-    ["context", "reader"], ["recap", "--per", "note"],
+    ["context", "reader"], ["recap", "--per", "note"], ["forecast", "--simulate"],
     ["context", "reader", "--explain"], ["next"], ["run", "reader", "--dry-run"],
     ["check"], ["verify"], ["doctor"], ["shadow", "list"], ["inbox"], ["inbox", "--all"],
     ["read", "reader+writer"], ["retract", "writer~1", "--reason", CLEAN, "--dry-run"],

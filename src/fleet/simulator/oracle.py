@@ -103,8 +103,9 @@ class _Told:
 
     def _was_free(self, since: float, until: float) -> bool:
         """Whether a place was free for longer than `PROMPT` between two moments of the play."""
-        changes = [(one.elapsed, 1) for one in self._play.launcher.started]
-        changes += [(at, -1) for at in self._play.launcher.ended.values()]
+        started, ended = self._play.launcher.started, self._play.launcher.ended
+        changes = [(one.elapsed, 1) for one in started]
+        changes += [(ended[one.run], -1) for one in started if one.run in ended]
         alive, last = 0, since
         for at, change in sorted(changes):
             is_free = alive < self._fleet.config.concurrency
