@@ -258,7 +258,7 @@ def test_the_runner_sweeps_beside_its_loop(tmp_path: Path, monkeypatch: pytest.M
     old = lived(home, "worker", [float(day) for day in range(60, 0, -1)])
     monkeypatch.setattr(sweeper, "FIRST", 0.0)
     monkeypatch.setattr(sweeper, "EVERY", 0.0)
-    monkeypatch.setattr("fleet.wiring.MAINTENANCE", 0.05)
+    monkeypatch.setattr("fleet.wiring.locking.MAINTENANCE", 0.05)
     fleet = home.fleet
     fleet.config  # noqa: B018 - what the loop has done long before
     chore = Sweeper()
