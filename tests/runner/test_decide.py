@@ -177,6 +177,57 @@ def test_a_slot_older_than_catch_up_is_missed() -> None:
     assert decision.result == "missed"
 
 
+def test_what_was_deferred_is_late_from_its_end_on() -> None:
+    """A restart after the quiet hours catches up what waited for their end, for `catch_up` long."""
+    held = replace(slot(-600, noticed=20), held=at(0))
+
+    assert one(held, now=20)[0].result == "start"
+    assert one(replace(held, noticed=at(31)), now=31)[0].result == "missed"
+
+
+def test_catch_up_holds_to_the_second_beyond_a_grace() -> None:
+    """`catch_up: 0s` starts what is noticed in time, and nothing half a minute late."""
+    fields = {"catch_up": 0.0}
+
+    assert one(slot(0, noticed=0.1), now=1, fields=fields)[0].result == "start"
+    assert one(slot(0, noticed=0.5), now=1, fields=fields)[0].result == "missed"
+
+
+def test_a_runner_that_stops_leaves_every_slot_to_the_next() -> None:
+    """An orderly restart loses nothing: the slots stay open, and the reason is on record."""
+    decisions = one(slot(0), slot(10), wake(3), now=10, state=State(stopping=True))
+
+    assert {(d.result, d.defers, d.closes) for d in decisions} == {("stopping", True, False)}
+
+
+def test_what_is_only_reserved_makes_a_slot_wait() -> None:
+    """Runs that are alive may leave some of what they hold; what is spent is refused for good."""
+    home = {"budget": Budget(per_day=2.0)}
+    reserved = State(cost_today=1.8, reserved=1.8)
+    spent = State(cost_today=1.8, reserved=0.0)
+
+    (waits,) = one(slot(0), state=reserved, home=home, reserve=0.9)
+    (closed,) = one(slot(0), state=spent, home=home, reserve=0.9)
+    (hand,) = one(HAND, state=reserved, home=home, reserve=0.9)
+
+    assert [(d.result, d.defers) for d in (waits, closed, hand)] == [
+        ("over_budget", True), ("over_budget", False), ("over_budget", False),
+    ]  # fmt: skip
+
+
+def test_a_gate_that_refused_a_wake_is_asked_again() -> None:
+    """Its event still waits, and no other slot would bring it; a slot of the schedule is closed."""
+    gate = {"gate": ("false",)}
+
+    (refused,) = one(wake(7), fields=gate, gate="exit 1")
+    (waits,) = one(replace(wake(7), held=at(10)), fields=gate)
+    (asked,) = one(replace(wake(7), held=at(10)), now=10, fields=gate)
+
+    assert (refused.result, refused.defers, refused.until) == ("gated", True, at(1))
+    assert (waits.result, waits.until) == ("wait", at(10))
+    assert asked.result == "gate"
+
+
 def test_a_slot_that_waited_long_for_a_place_still_starts() -> None:
     """Waiting under the cap is no downtime: lateness counts to the notice, not to the start."""
     (decision,) = one(slot(-120))
@@ -308,7 +359,9 @@ def test_runs_that_start_together_share_the_last_dollar_once() -> None:
 
     decisions = decide(home, State(agents=known, free=3), NOON)
 
-    assert [d.result for d in decisions] == ["start", "start", "over_budget"]
+    assert [(d.result, d.defers) for d in decisions] == [
+        ("start", False), ("start", False), ("over_budget", True),
+    ]  # fmt: skip
 
 
 def test_a_new_version_of_the_cli_is_tried_by_one_run() -> None:

@@ -438,20 +438,29 @@ def test_an_answer_holds_while_its_slot_waits_for_a_place(gate: Unspawned) -> No
     assert len(gate.asked) == first
 
 
-@pytest.mark.parametrize("cause", ["slot", "wake"])
-def test_a_gate_that_says_no_closes_slot_and_wake(gate: Unspawned, cause: str) -> None:
-    """The record has what it said; the event waits for the next run."""
+def test_a_gate_that_says_no_closes_the_slot(gate: Unspawned) -> None:
+    """The record has what it said; the next slot asks again."""
     gate.answers["gated"] = "./worth-it exited with 1: no leads"
-    if cause == "wake":
-        gate.emit()
-        gate.look()
-    else:
-        gate.look(3600)
+    gate.look(3600)
 
     (fire,) = gate.fires("gated")
     assert (fire["result"], fire["detail"]) == ("gated", "./worth-it exited with 1: no leads")
-    assert gate.wakes("gated") == []
     assert Slots(gate.fleet.store).open("gated") == []
+
+
+def test_a_gate_that_says_no_to_a_wake_is_asked_again(gate: Unspawned) -> None:
+    """The event still waits: it is told once, asked again after the cooldown, and starts then."""
+    gate.answers["gated"] = "./worth-it exited with 1: no leads"
+    gate.emit()
+    gate.look()
+    for _ in range(3):
+        gate.look(10)
+    asked = len(gate.asked)
+    gate.answers["gated"] = ""
+
+    assert gate.look(601) == ["gated"]
+    assert asked == 1
+    assert gate.results("gated") == [("wake:1", "gated"), ("wake:1", "started")]
 
 
 def test_a_gate_is_not_asked_for_a_wake_that_is_served(gate: Unspawned) -> None:

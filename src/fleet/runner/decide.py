@@ -23,6 +23,8 @@ from fleet.runner.state import (
 )
 
 LATE = timedelta(seconds=60)  # noticed later than this, nobody was watching: catch-up
+GRACE = timedelta(seconds=10)  # who watches is a little late too: less is no lateness
+GATE_AGAIN = 60.0  # seconds after which, at the soonest, a gate that refused a wake is asked again
 RANK = {"high": 0, "normal": 1, "low": 2}
 BY_HAND, PASSED_OVER = -2, -1  # before them; of those who were passed over the oldest is first
 
@@ -72,20 +74,24 @@ def _placed(config: HomeConfig, state: State, ready: Iterable[Decision]) -> list
 
     starts: list[Decision] = []
     others: list[Decision] = []
-    cost, tokens = state.cost_today, state.tokens_today
+    used = Sum(0, state.cost_today, state.tokens_today)
+    reserved = Sum(0, state.reserved, state.reserved_tokens)
     canary = not state.canary_free
     for one in sorted(ready, key=turn):
         known = state.agents[one.agent]
         held = _held_by_canary(config, state, one, canary=canary)
         if held:
             others.append(held)
-        elif over := _over_fleet(config, known, cost, tokens):
-            others.append(_refused(one.agent, one.slot, "over_budget", over))
+        elif over := _over("the fleet", config.budget, known, used):
+            spent = Sum(0, used.cost - reserved.cost, used.tokens - reserved.tokens)
+            waits = not _over("the fleet", config.budget, known, spent)
+            others.append(_over_budget(one, over, waits=waits))
         elif len(starts) >= state.free:
             others.append(_waiting(one, "no place is free"))
         else:
             starts.append(one)
-            cost, tokens = cost + known.reserve, tokens + known.reserve_tokens
+            need = Sum(1, known.reserve, known.reserve_tokens)
+            used, reserved = used.plus(need), reserved.plus(need)
             canary = canary or _is_claude(config, one.agent)
     latest = max((first[one.agent] for one in starts), default=None)
     return [
@@ -118,21 +124,29 @@ def _held_by_canary(
     return _waiting(one, state.canary)
 
 
-def _over_fleet(config: HomeConfig, known: AgentState, cost: float, tokens: int) -> str:
-    return _over("the fleet", config.budget, known, cost, tokens)
-
-
-def _over(whose: str, budget: Budget, known: AgentState, cost: float, tokens: int) -> str:
+def _over(whose: str, budget: Budget, known: AgentState, used: Sum) -> str:
     """Why one more run of the agent passes the day's budget; "" when it fits."""
     need = Sum(1, known.reserve, known.reserve_tokens)
-    return too_much(whose, budget.per_day, budget.tokens_per_day, Sum(0, cost, tokens), need)
+    return too_much(whose, budget.per_day, budget.tokens_per_day, used, need)
+
+
+def _over_budget(one: Decision, over: str, *, waits: bool) -> Decision:
+    """Refused; what is only reserved may come back, so then the slot of a schedule waits."""
+    if not waits or one.slot.by_hand:
+        return _refused(one.agent, one.slot, "over_budget", over)
+    detail = f"{over}; what runs may leave some of it"
+    return Decision(one.agent, one.slot, "over_budget", detail, defers=True)
 
 
 def _refused(
     agent: str, slot: Slot, result: str, detail: str, until: datetime | None = None
 ) -> Decision:
-    """The slot does not start; a wake waits instead, since no other slot would bring its event."""
-    return Decision(agent, slot, result, detail, defers=slot.is_wake, until=until)
+    """The slot does not start; a wake waits instead, since no other slot would bring its event.
+
+    So does any slot when the runner stops: the next one goes on.
+    """
+    waits = slot.is_wake or result == "stopping"
+    return Decision(agent, slot, result, detail, defers=waits, until=until)
 
 
 def _waiting(one: Decision, detail: str) -> Decision:
@@ -143,6 +157,11 @@ def _passed_over(one: Decision) -> Decision:
     return Decision(
         one.agent, one.slot, WAIT, one.detail, caught_up=one.caught_up, passed_over=True
     )
+
+
+def _late(slot: Slot) -> timedelta:
+    """How long after it could start a runner saw it."""
+    return slot.noticed - slot.came_due
 
 
 # One agent -----------------------------------------------------------------------------------
@@ -205,13 +224,12 @@ class _Agent:
         return None
 
     def _is_missed(self, slot: Slot) -> bool:
-        # Who watches is a little late too: without that, `catch_up: 0s` would never run.
         most = timedelta(seconds=self._agent.catch_up if self._agent else 0.0)
-        return slot.noticed - slot.due > max(most, LATE)
+        return _late(slot) > max(most, GRACE)
 
     def _judge(self, agent: Agent, slot: Slot, older: Sequence[Slot]) -> Decision:
         if not slot.is_wake and not slot.by_hand and self._is_missed(slot):
-            late = slot.noticed - slot.due
+            late = timedelta(seconds=round(_late(slot).total_seconds()))
             return self._say(slot, "missed", f"nobody was watching; noticed {late} late")
         if slot.is_wake and not self._known.news:
             return self._say(slot, "coalesced", "nothing waits any more of what it was opened for")
@@ -220,12 +238,23 @@ class _Agent:
         if held := self._held(agent, slot) or self._later(agent, slot):
             return held
         if agent.gate and not slot.by_hand:
-            if self._known.gate is None:
+            gate = self._known.gate
+            if gate or (gate is None and slot.is_wake and slot.came_due > self._now):
+                return self._gated(agent, slot, gate or "")
+            if gate is None:
                 return self._say(slot, GATE)
-            if self._known.gate:
-                return self._say(slot, "gated", self._known.gate)
-        caught_up = any(one.noticed - one.due > LATE for one in (*older, slot))
+        caught_up = any(_late(one) > LATE for one in (*older, slot))
         return Decision(self._name, slot, START, caught_up=caught_up)
+
+    def _gated(self, agent: Agent, slot: Slot, why: str) -> Decision:
+        """It is not worth a run now; a wake's event still waits, so its gate is asked again."""
+        if not slot.is_wake:
+            return self._say(slot, "gated", why)
+        if not why:
+            return self._say(slot, WAIT, "its gate is asked again", until=slot.came_due)
+        cooldown = max(agent.wake_on.cooldown if agent.wake_on else 0.0, GATE_AGAIN)
+        until = self._now + timedelta(seconds=cooldown)
+        return Decision(self._name, slot, "gated", why, defers=True, until=until)
 
     def _overlap(self, slot: Slot) -> Decision:
         detail = f"run {self._known.running} was still going"
@@ -253,8 +282,8 @@ class _Agent:
         cap = agent.max_runs_per_day
         if cap is not None and known.runs_today >= cap:
             return self._refuse(slot, "daily_runs", f"{known.runs_today} of {cap} runs today")
-        spent = (known.cost_today, known.tokens_today)
-        if over := _over(self._name, agent.budget, known, *spent):
+        spent = Sum(0, known.cost_today, known.tokens_today)
+        if over := _over(self._name, agent.budget, known, spent):
             return self._refuse(slot, "over_budget", over)
         return None
 

@@ -80,6 +80,7 @@ class Engine:
         self._bells: list[tuple[datetime, str]] = []  # the same as a heap
         self._unnoticed: set[str] = set()  # whose slots have to be noticed
         self.stopping = False
+        self._arrived = False
         self._faults: dict[str, str] = {}  # what was refused in this look, by agent
         self._troubled: dict[str, tuple[datetime, str]] = {}  # since when, and what
         self._newest: datetime | None = None
@@ -161,7 +162,10 @@ class Engine:
         self._waiting.clear()
         slots = Slots(self._fleet.store)
         for name in slots.known():
+            if not self._arrived:
+                self._alone(name, partial(slots.arrive, name, now))
             self._alone(name, partial(self._reread, slots, name))
+        self._arrived = True
         newest = self._wakes.begin(self._fleet)
         self._notice_due(now)
         for agent in self._fleet.config.agents.values():
@@ -290,6 +294,11 @@ class Engine:
         self._tell_budgets(some)
 
     def _defer(self, one: Decision) -> None:
+        if one.until is not None and one.until != one.slot.held:
+            Slots(self._fleet.store).hold(one.agent, one.slot, one.until)
+            self._waiting.hold(one.agent, one.slot, one.until)
+        if one.result == "gated":
+            self._waiting.learn(one.agent, gate=None)
         mark = (one.agent, one.slot.name, one.slot.attempt, one.result)
         if mark not in self._deferred:
             Slots(self._fleet.store).deferred(one)

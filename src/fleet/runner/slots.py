@@ -107,6 +107,25 @@ class Slots:
 
         self._update(agent, closed)
 
+    def arrive(self, agent: str, now: datetime) -> None:
+        """A runner that starts sees the slots of an earlier one now: `catch_up` counts for them."""
+
+        def noticed(entries: list[Body]) -> list[Body] | None:
+            slots = zip(entries, _slots({"open": entries}), strict=True)
+            changed = [
+                entry | {"noticed": now.isoformat()}
+                if not slot.run and not slot.is_wake and slot.came_due <= now
+                else entry
+                for entry, slot in slots
+            ]
+            return None if changed == entries else changed
+
+        self._change(agent, noticed)
+
+    def hold(self, agent: str, slot: Slot, until: datetime) -> None:
+        """Note until when the slot is deferred: what keeps it from starting is no lateness."""
+        self._edit(agent, slot, lambda entry: entry | {"held": until.isoformat()})
+
     def deferred(self, decision: Decision) -> None:
         """Record, once for each reason, why a slot waits; it stays open."""
         slot, result = decision.slot, decision.result
@@ -365,6 +384,7 @@ def _slots(body: Body) -> list[Slot]:
             int(cast("int", entry["attempt"])),
             str(entry["run"]),
             str(entry.get("cause") or ""),
+            _moment(entry.get("held")),
         )
         for entry in _entries(body)
     ]

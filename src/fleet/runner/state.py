@@ -20,6 +20,7 @@ class Slot:
         attempt: 1, or more for a retry.
         run: the id of the run that took it; "" while nobody has.
         cause: the event that woke the agent, as `events#97`; "" for other slots.
+        held: until when it was deferred last, None when it never was.
     """
 
     name: str
@@ -28,6 +29,12 @@ class Slot:
     attempt: int = 1
     run: str = ""
     cause: str = ""
+    held: datetime | None = None
+
+    @property
+    def came_due(self) -> datetime:
+        """When it could start: when it was due, or when what deferred it came to an end."""
+        return max(self.due, self.held) if self.held else self.due
 
     @property
     def is_wake(self) -> bool:
@@ -102,7 +109,9 @@ class State:
         paused: "" or why nobody starts by schedule.
         low_disk: "" or how low the disk is.
         cost_today: dollars of this local day of all agents, reservations included.
+        reserved: the part of it that is reserved for runs that are alive.
         tokens_today: the same in tokens.
+        reserved_tokens: likewise.
         accounts: those that are held, by name.
         canary: "" or why agents of the `claude` CLI start one at a time.
         canary_free: whether, then, one of them may start now.
@@ -115,7 +124,9 @@ class State:
     paused: str = ""
     low_disk: str = ""
     cost_today: float = 0.0
+    reserved: float = 0.0
     tokens_today: int = 0
+    reserved_tokens: int = 0
     accounts: Mapping[str, AccountState] = field(default_factory=dict)
     canary: str = ""
     canary_free: bool = True

@@ -52,8 +52,13 @@ class Waiting:
         some = self.slots.get(agent, ())
         self.keep(agent, [replace(one, run=run) if one == slot else one for one in some])
 
-    def learn(self, agent: str, *, gate: str) -> None:
-        """The agent's gate has answered."""
+    def hold(self, agent: str, slot: Slot, until: datetime) -> None:
+        """The slot is deferred until then."""
+        some = self.slots.get(agent, ())
+        self.slots[agent] = [replace(one, held=until) if one == slot else one for one in some]
+
+    def learn(self, agent: str, *, gate: str | None) -> None:
+        """The agent's gate has answered; with None it is to be asked again."""
         self.memos[agent] = replace(self.memos.get(agent, NO_MEMO), gate=gate)
 
     def go_on(self, agent: str, memo: Memo | None, oldest: datetime, now: datetime) -> None:
