@@ -213,6 +213,23 @@ def test_a_person_is_told_twice_a_day_at_most(purse) -> None:
     assert "$0.81 of $1.00" in str(home.alerts("budget")[0]["what"])
 
 
+def test_what_is_only_reserved_alarms_nobody(purse) -> None:
+    """Reservations that fill a budget raise no alert, nor does the refusal that they cause."""
+    home = purse("budget: {per_day: 1.00}", a="budget: {per_run: 0.90, per_day: 1.00}", b="")
+    run = home.reserved("a")
+    home.refused("b")
+    money.tell(home.fleet, home.fleet.config.agents["b"], refused=True)
+    during = home.alerts("budget-warning") + home.alerts("budget")
+
+    home.finish("a", run, cost_usd=0.85)
+
+    assert during == []
+    assert {str(one["what"]) for one in home.alerts("budget-warning")} == {
+        "a used $0.85 of $1.00 today",
+        "the fleet used $0.85 of $1.00 today",
+    }
+
+
 @pytest.mark.parametrize("record", [False, True])
 def test_who_dies_before_the_start_reserves_nothing_for_long(purse, record) -> None:
     """Killed after the reservation: the next look takes it back, or waits for the run on record."""

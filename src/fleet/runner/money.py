@@ -30,6 +30,7 @@ class Bound(NamedTuple):
         file: where the budget stands.
         budget: the budget.
         used: today, reservations included.
+        spent: today, by ended runs: what stays used whatever comes.
     """
 
     subject: str
@@ -37,6 +38,7 @@ class Bound(NamedTuple):
     file: str
     budget: Budget
     used: Sum
+    spent: Sum
 
     def too_much(self, need: Sum) -> str:
         """Why one more run does not fit; "" when it does."""
@@ -45,18 +47,18 @@ class Bound(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The used part of the budget, of dollars or of tokens, whichever is larger."""
-        used, budget = self.used, self.budget
-        parts = ((used.cost, budget.per_day), (used.tokens, budget.tokens_per_day))
+        """The spent part of the budget, of dollars or of tokens, whichever is larger."""
+        spent, budget = self.spent, self.budget
+        parts = ((spent.cost, budget.per_day), (spent.tokens, budget.tokens_per_day))
         return max((part / most for part, most in parts if most), default=0.0)
 
     @property
     def line(self) -> str:
-        """What was used of it."""
+        """What was spent of it."""
         dollars, tokens = self.budget.per_day, self.budget.tokens_per_day
         parts = [
-            *([] if dollars is None else [f"${self.used.cost:.2f} of ${dollars:.2f}"]),
-            *([] if tokens is None else [f"{self.used.tokens} of {tokens} tokens"]),
+            *([] if dollars is None else [f"${self.spent.cost:.2f} of ${dollars:.2f}"]),
+            *([] if tokens is None else [f"{self.spent.tokens} of {tokens} tokens"]),
         ]
         return f"{self.whose} used {' and '.join(parts)} today"
 
@@ -101,7 +103,7 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
             if detail := bound.too_much(held.sum):
                 raise NotStarted(detail, FIX, reason="over_budget")
 
-    tell(fleet, agent, day=fleet.ledger.reserve(run, held, check))
+    fleet.ledger.reserve(run, held, check)
 
 
 def _reservation(fleet: Fleet, agent: Agent) -> Reservation:
@@ -178,17 +180,17 @@ def _known(fleet: Fleet, name: str) -> Agent | None:
     return fleet.config.agents.get(fleet.config.called_now(name) or name)
 
 
-def tell(fleet: Fleet, agent: Agent, *, day: Day | None = None, refused: bool = False) -> None:
-    """Tell a person once a day of a budget that is nearly used up, and once of one that is.
+def tell(fleet: Fleet, agent: Agent, *, refused: bool = False) -> None:
+    """Tell a person once a day of a budget that is nearly spent, and once of one that is.
 
-    `day`: today as it stands, where that is known. `refused`: a run of the agent was, so a budget
-    into which no further run of it fits is used up.
+    What is reserved may come back, so it tells nothing. `refused`: a run of the agent was, so a
+    budget is spent if no further run of it fits beside the ended ones.
     """
     if not is_bound(fleet.config, agent):
         return
-    day = day or fleet.ledger.day(_now(fleet))
+    day = fleet.ledger.day(_now(fleet))
     for bound in bounds(fleet, agent, day):
-        full = bound.too_much(need(fleet, agent)) if refused else ""
+        full = bound._replace(used=bound.spent).too_much(need(fleet, agent)) if refused else ""
         if not full and bound.share < WARN - HAIR:
             continue
         done, kind = "runs start until it is used up", "budget-warning"
@@ -209,10 +211,11 @@ def bounds(fleet: Fleet, agent: Agent, day: Day) -> Iterator[Bound]:
     """The budgets that hold for a run of the agent, and what counts against them on `day`."""
     own, all_of_them = agent.budget, fleet.config.budget
     if own.of_a_day:
-        spent = fleet.spending.of(agent.id, day).total
-        yield Bound(agent.id, agent.id, agent.file, own, spent)
+        used = fleet.spending.of(agent.id, day)
+        yield Bound(agent.id, agent.id, agent.file, own, used.total, used.ended)
     if all_of_them.of_a_day:
-        yield Bound(FLEET_ACCOUNT, "the fleet", HOME_FILE, all_of_them, day.total)
+        used_by_all = (day.total, day.settled)
+        yield Bound(FLEET_ACCOUNT, "the fleet", HOME_FILE, all_of_them, *used_by_all)
 
 
 def _now(fleet: Fleet) -> datetime:
