@@ -186,9 +186,7 @@ def _later(cron: str, zone: ZoneInfo, day: date, after: datetime) -> tuple[datet
 @lru_cache(maxsize=512)
 def _slots(cron: str, zone: ZoneInfo, day: date) -> tuple[datetime, ...]:
     """The slots of one local calendar day, sorted, in UTC."""
-    if next(_days(cron, day - _DAY), None) != day or _skipped(
-        datetime.combine(day, time(12)), zone
-    ):
+    if next(_days(cron, day - _DAY), None) != day or _left_out(day, zone):
         return ()
     sim = CronSim(cron, datetime.combine(day, time()))
     walls = [
@@ -217,6 +215,11 @@ def _as_it_runs(wall: datetime, zone: ZoneInfo) -> tuple[datetime, ...]:
     if _skipped(wall, zone):
         return ()
     return tuple(wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+
+
+def _left_out(day: date, zone: ZoneInfo) -> bool:
+    """Whether `zone` never had the day, as where it crossed the date line."""
+    return all(_skipped(datetime.combine(day, time(hour)), zone) for hour in (0, 12))
 
 
 def _skipped(wall: datetime, zone: ZoneInfo) -> bool:

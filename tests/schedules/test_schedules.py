@@ -291,3 +291,14 @@ def test_several_schedules_keep_their_order_in_an_hour_that_comes_twice() -> Non
         "00:00", "00:30", "01:00", "01:30", "02:00", "02:30",
     ]  # fmt: skip
     assert {slot.tzinfo for slot in found} == {UTC}
+
+
+def test_a_clock_that_is_changed_at_noon_leaves_no_day_out() -> None:
+    """Juba had no 12:00 to 13:00 on 15 January 2000, and that day has its slots."""
+    start, juba = at("2000-01-14T12:00+02:00"), ZoneInfo("Africa/Juba")
+
+    assert local(slots(Plan("0 8,12 * * *"), start, 3, juba)) == [
+        "Sat 15 08:00",
+        "Sat 15 13:00",
+        "Sun 16 08:00",
+    ]
