@@ -28,18 +28,21 @@ class Sum(NamedTuple):
         cost: dollars; what a run of unknown cost was reserved is in it.
         tokens: in and out, likewise.
         unknown: how many of the runs did not say what they cost.
+        assumed: the dollars of `cost` that are what these were reserved.
     """
 
     runs: int = 0
     cost: float = 0.0
     tokens: int = 0
     unknown: int = 0
+    assumed: float = 0.0
 
     def plus(self, other: "Sum") -> "Sum":
         """Both together."""
         cost = round(self.cost + other.cost, DIGITS)
         runs, tokens = self.runs + other.runs, self.tokens + other.tokens
-        return Sum(runs, cost, tokens, self.unknown + other.unknown)
+        assumed = round(self.assumed + other.assumed, DIGITS)
+        return Sum(runs, cost, tokens, self.unknown + other.unknown, assumed)
 
 
 class Reservation(NamedTuple):
@@ -111,13 +114,14 @@ class Day(NamedTuple):
 
 def in_all(sums: Iterable[Sum]) -> Sum:
     """All of them together."""
-    runs, cost, tokens, unknown = 0, 0.0, 0, 0
+    runs, cost, tokens, unknown, assumed = 0, 0.0, 0, 0, 0.0
     for one in sums:
         runs += one.runs
         cost += one.cost
         tokens += one.tokens
         unknown += one.unknown
-    return Sum(runs, round(cost, DIGITS), tokens, unknown)
+        assumed += one.assumed
+    return Sum(runs, round(cost, DIGITS), tokens, unknown, round(assumed, DIGITS))
 
 
 class Ended(Protocol):
@@ -144,7 +148,9 @@ def counted(cost: float | None, tokens_in: int | None, tokens_out: int | None, h
     """What an ended run counts for: what it used, and what it was reserved where nobody knows."""
     tokens = held.tokens if tokens_in is None or tokens_out is None else tokens_in + tokens_out
     dollars = held.cost if cost is None else round(cost, DIGITS)
-    return Sum(1, dollars, tokens, int(cost is None))
+    if cost is None:
+        return Sum(1, dollars, tokens, 1, dollars)
+    return Sum(1, dollars, tokens)
 
 
 def too_much(whose: str, dollars: float | None, tokens: int | None, used: Sum, need: Sum) -> str:

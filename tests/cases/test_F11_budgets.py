@@ -74,6 +74,8 @@ def test_a_cost_that_nobody_told_is_the_reservation(scripted: Scripted) -> None:
     said = json.loads(scripted.call("status", "--json").stdout)["agents"]
     assert {one["id"]: one["cost_today"] for one in said} == {"cut": 0.8, "plain": 1.0}
     assert [run.cost_usd for run in scripted.runs()] == [None] * 4
+    shown = scripted.call("status").stdout
+    assert "today $1.80, of it $1.80 reserved for 4 runs of unknown cost" in shown
 
 
 def test_a_cost_that_was_told_frees_the_rest(scripted: Scripted) -> None:
@@ -94,9 +96,11 @@ def test_tokens_have_a_budget_too(scripted: Scripted) -> None:
     claude_agent(scripted, "small", "budget: {tokens_per_day: 900}")
     claude_agent(scripted, "other")
 
-    codes = [scripted.call("run", name).returncode for name in ("small", "other") * 3]
+    done = [scripted.call("run", name) for name in ("small", "other") * 3]
 
-    assert codes == [0, 0, 0, 75, 75, 75]
+    assert [one.returncode for one in done] == [0, 0, 0, 75, 75, 75]
+    assert "raise budget.tokens_per_day in fleet.yaml, or wait" in done[3].stderr
+    assert "raise budget.tokens_per_day in agents/small.yaml, or wait" in done[4].stderr
     assert ("small", "small used 800 of 900 tokens today, and a run may use 400") in refusals(
         scripted
     )

@@ -96,7 +96,7 @@ def test_what_is_unknown_counts_as_the_reservation(store, clock) -> None:
     ledger.settle(Over(runs[1], None, 1, 1))
     ledger.settle(Over(runs[2], 0.1, 1, None))
 
-    assert ledger.day(today(store)).settled == Sum(3, 0.9, 202, unknown=2)
+    assert ledger.day(today(store)).settled == Sum(3, 0.9, 202, 2, assumed=0.8)
 
 
 def test_settling_and_dropping_again_changes_nothing(store, clock) -> None:

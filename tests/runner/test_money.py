@@ -128,12 +128,12 @@ def test_a_command_costs_nothing_unless_a_budget_asks(purse, tmp_path: Path) -> 
     for name in "ab":
         free.spent(name)
 
-    assert (free.used("a"), free.used("b")) == (Sum(1, 0.0, unknown=1), Sum(1, 0.4, unknown=1))
+    assert (free.used("a"), free.used("b")) == (Sum(1, 0.0, 0, 1), Sum(1, 0.4, 0, 1, 0.4))
 
     (tmp_path / "home" / "fleet.yaml").unlink()
     asked = purse("budget: {per_run: 0.40, per_day: 1.00}", commands="a", a="")
     asked.spent("a")
-    assert asked.used("a") == Sum(1, 0.4, unknown=1)
+    assert asked.used("a") == Sum(1, 0.4, 0, 1, assumed=0.4)
 
 
 @pytest.mark.parametrize("outcome", ["config", "launch_failed", "render_failed"])
@@ -144,7 +144,7 @@ def test_what_never_reached_a_model_cost_nothing(purse, outcome) -> None:
         home.spent("a", outcome)
     home.spent("a", "killed")
 
-    assert home.used("a") == home.day.total == Sum(6, 0.4, unknown=1)
+    assert home.used("a") == home.day.total == Sum(6, 0.4, 0, 1, assumed=0.4)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,8 @@ def _by_records(fleet: Fleet) -> Sum:
             cost = held["cost"] if said["cost_usd"] is None else round(said["cost_usd"], 6)
             known = None not in {said["tokens_in"], said["tokens_out"]}
             tokens = said["tokens_in"] + said["tokens_out"] if known else held["tokens"]
-            total = total.plus(Sum(1, cost, tokens, int(said["cost_usd"] is None)))
+            unknown = said["cost_usd"] is None
+            total = total.plus(Sum(1, cost, tokens, int(unknown), cost if unknown else 0.0))
     return total
 
 
@@ -346,7 +347,7 @@ def test_a_lost_ledger_comes_back_from_the_records(purse) -> None:
     del home.fleet.store._documents[f"ledger/{before.date}"]
 
     assert "the fleet" in home.refused("b")
-    assert home.day.settled == before.settled == Sum(2, 0.7, unknown=1)
+    assert home.day.settled == before.settled == Sum(2, 0.7, 0, 1, assumed=0.4)
 
 
 def test_a_renamed_agent_has_spent_what_it_spent(purse) -> None:

@@ -70,16 +70,16 @@ def _row(agent: Json, zone: "tzinfo") -> Sequence[object]:
 
 
 def _money(money: Json) -> str:
-    """`today $1.20 of $25.00, $0.80 reserved, 41200 tokens, 2 runs of unknown cost`."""
-    parts = [
-        f"today {_of(money['cost_today'], money['budget'])}",
-        *([f"{_of(money['reserved'])} reserved"] if money["reserved"] else []),
-    ]
+    """`today $1.20 of $25.00, of it $0.50 reserved for 1 run of unknown cost, 41200 tokens`."""
+    parts = [f"today {_of(money['cost_today'], money['budget'])}"]
+    if unknown := cast("int", money["unknown"]):
+        runs = f"{counted(unknown, 'run')} of unknown cost"
+        parts.append(f"of it {_of(money['assumed'])} reserved for {runs}")
+    if money["reserved"]:
+        parts.append(f"{_of(money['reserved'])} reserved for runs that go on")
     if money["tokens_today"] or money["token_budget"]:
         bound = f" of {money['token_budget']}" if money["token_budget"] is not None else ""
         parts.append(f"{money['tokens_today']}{bound} tokens")
-    if unknown := cast("int", money["unknown"]):
-        parts.append(f"{counted(unknown, 'run')} of unknown cost")
     return ", ".join(parts)
 
 

@@ -5,11 +5,11 @@ Importing it is light: what reads YAML is loaded only when a file has changed.
 
 from pathlib import Path
 
-from fleet.config.compiled import load, open_config
+from fleet.config.compiled import load, open_config, vanished
 from fleet.config.model import HomeConfig
 from fleet.errors import Finding
 
-__all__ = ["HomeConfig", "check", "load", "open_config"]
+__all__ = ["HomeConfig", "check", "load", "open_config", "vanished"]
 
 
 def check(root: Path) -> list[Finding]:

@@ -111,6 +111,12 @@ def _settle(cache: "Cache", name: str, config: HomeConfig, stamps: tuple[Stamp, 
         cache.save(name, _pack(config, tuple((file, seen, None) for file, seen, _ in stamps)))
 
 
+def vanished(root: Path, cache: "Cache") -> list[Finding]:
+    """Each file of the last good config that is gone while no strict opening accepts that."""
+    last = _unpack(cache.load(GOOD), root)
+    return _vanished(root, last[0]) if last else []
+
+
 def _vanished(root: Path, last: HomeConfig) -> list[Finding]:
     """The files of the last good config that are gone: lost by accident, until confirmed."""
     files = [agent.file for agent in last.agents.values()]

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from fleet.config import vanished
 from fleet.config.build import build, place
 from fleet.config.model import Agent, HomeConfig
 from fleet.config.yamltext import KEEP_ONE, UNMERGED, merge_mark
@@ -38,12 +39,24 @@ def check(root: Path) -> list[Finding]:
     named = {(found.file, found.line) for found in built.findings}
     schemas = [found for found in check_files(root) if (found.file, found.line) not in named]
     findings = [*built.findings, *schemas, *_unmerged(root)]
-    if built.config and not any(finding.severity == "error" for finding in findings):
+    if any(finding.severity == "error" for finding in findings):
+        findings += _gone(root)
+    elif built.config:
         findings += _tried(open_fleet(root, env={}, strict=True))
         findings += lint(built.config)
         findings += inert(built.config)
         findings += missing(built.config)
     return sorted(findings, key=place)
+
+
+def _gone(root: Path) -> list[Finding]:
+    """What was taken away since the last good config: the other faults keep it from being so."""
+    fix = "put it back, or mend the rest: the next fleet check accepts it then"
+    try:
+        gone = vanished(root, open_fleet(root, env={}).cache)
+    except BadHome:  # a state of another version: that is said wherever it is read
+        return []
+    return [found._replace(fix=fix) for found in gone]
 
 
 def lint(config: HomeConfig) -> Iterator[Finding]:

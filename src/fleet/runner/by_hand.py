@@ -24,7 +24,6 @@ FIXES = {
     "halted": "fleet resume {agent}",
     "low_disk": LOW_DISK_FIX,
     "daily_runs": "raise max_runs_per_day in agents/{agent}.yaml, or wait for tomorrow",
-    "over_budget": "raise budget.per_day, or wait for tomorrow",
     "auth_blocked": "mend the login, then fleet resume --account {account}",
     "waiting_for_limit": "wait, or fleet resume --account {account} when the limit is lifted",
 }
@@ -93,12 +92,13 @@ def _require_start(fleet: Fleet, agent: str, slot: str) -> None:
     (decision,) = decide(fleet.config, state, now)
     if decision.result == START:
         return
+    fix = FIXES.get(decision.result, "")
     if decision.result == "over_budget":
+        fix = money.fix_of(fleet, fleet.config.agents[agent])
         _over_budget(fleet, fleet.config.agents[agent], slot, decision.detail)
     account = fleet.accounts.account_of(fleet.config.agents[agent])
-    fix = FIXES[decision.result].format(agent=agent, account=account)
     what = f"{agent} not started ({decision.result}): {decision.detail}"
-    raise NotStarted(what, fix, reason=decision.result)
+    raise NotStarted(what, fix.format(agent=agent, account=account), reason=decision.result)
 
 
 def _over_budget(fleet: Fleet, agent: Agent, slot: str, detail: str) -> None:

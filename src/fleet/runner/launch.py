@@ -78,10 +78,14 @@ def _take_place(fleet: Fleet, agent: Agent, run: str) -> None:
             continue
         return
     raise NotStarted(
-        f"{fleet.config.concurrency} runs are alive, as many as fleet.yaml's concurrency allows",
+        f"{_alive(fleet.config.concurrency)}, as many as fleet.yaml's concurrency allows",
         "try again when one has ended",
         reason="cap",
     )
+
+
+def _alive(number: int) -> str:
+    return f"{counted(number, 'run')} {'is' if number == 1 else 'are'} alive"
 
 
 def _take(fleet: Fleet, key: str, agent: Agent, run: str) -> None:

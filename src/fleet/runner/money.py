@@ -18,7 +18,6 @@ from fleet.runner.state import FLEET_ACCOUNT
 from fleet.wiring import Fleet
 
 WARN = 0.8  # of a day's budget: then a person is told
-FIX = "raise the budget, or wait for tomorrow"
 
 
 class Bound(NamedTuple):
@@ -44,6 +43,12 @@ class Bound(NamedTuple):
         """Why one more run does not fit; "" when it does."""
         bounds = (self.budget.per_day, self.budget.tokens_per_day)
         return too_much(self.whose, *bounds, self.used, need)
+
+    def fix(self, need: Sum) -> str:
+        """What a person does when one more run does not fit."""
+        dollars = too_much(self.whose, self.budget.per_day, None, self.used, need)
+        field = "per_day" if dollars else "tokens_per_day"
+        return f"raise budget.{field} in {self.file}, or wait for tomorrow"
 
     @property
     def share(self) -> float:
@@ -101,9 +106,16 @@ def reserve(fleet: Fleet, agent: Agent, run: str) -> None:
     def check(day: Day) -> None:
         for bound in bounds(fleet, agent, day):
             if detail := bound.too_much(held.sum):
-                raise NotStarted(detail, FIX, reason="over_budget")
+                raise NotStarted(detail, bound.fix(held.sum), reason="over_budget")
 
     fleet.ledger.reserve(run, held, check)
+
+
+def fix_of(fleet: Fleet, agent: Agent) -> str:
+    """What a person does about the budget that refuses a run of the agent; "" when none does."""
+    wants, day = need(fleet, agent), day_of(fleet, _now(fleet))
+    full = (bound for bound in bounds(fleet, agent, day) if bound.too_much(wants))
+    return next((bound.fix(wants) for bound in full), "")
 
 
 def _reservation(fleet: Fleet, agent: Agent) -> Reservation:

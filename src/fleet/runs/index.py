@@ -9,7 +9,7 @@ from fleet.records import Body, Place, Record, made_at, wall_of
 from fleet.runs.outcome import OUTCOMES
 from fleet.runs.run import take
 
-NAME, VERSION = "index", "2"
+NAME, VERSION = "index", "3"
 NEWEST = 200  # runs whose place in the log is known; older ones are found by reading
 WHOLE = 3  # newest ended runs that are kept whole
 FAILURES = 20  # five set an event aside, more are never counted

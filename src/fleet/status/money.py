@@ -28,6 +28,7 @@ def of_all(sources: Sources, day: Day) -> Body:
         "budget": budget.per_day,
         "token_budget": budget.tokens_per_day,
         "unknown": day.settled.unknown,
+        "assumed": day.settled.assumed,
         "accounts": {
             name: _figures(day.accounts.get(name, Sum()), day.on_account(name))
             for name in sorted(names)
