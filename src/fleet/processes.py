@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -157,6 +158,38 @@ def with_run_id(run: str, home: str | None = None) -> set[int]:
     return found - {os.getpid()} - ancestors(os.getpid()) if found else found
 
 
+def unmarked(pid: int, run: str) -> list[Process]:
+    """The descendants of `pid` that were not started with `FLEET_RUN_ID=<run>`; cheap on Linux.
+
+    Elsewhere, where no process inherits orphans and a look is dear, there are none.
+    """
+    if not _LINUX:
+        return []
+    mark = _entry(RUN_VARIABLE, run)
+    bare = (one for one in _brood(pid) if mark not in (_environment(one) or ()))
+    return [one for one in map(find, bare) if one and not one.zombie]
+
+
+def still(noted: object) -> set[int]:
+    """The noted processes that are the same ones still, with their descendants.
+
+    This process and its ancestors are left out.
+
+    Args:
+        noted: `{"boot": …, "processes": [[pid, start], …]}`; anything else notes nothing.
+    """
+    said = noted if isinstance(noted, dict) else {}
+    pairs = said.get("processes")
+    if not isinstance(pairs, list) or not pairs or said.get("boot") != boot_id():
+        return set()
+    everything = table()
+    same = [one.pid for one in everything.values() if [one.pid, one.start] in pairs]
+    found = {pid for pid in same if not everything[pid].zombie}
+    for pid in tuple(found):
+        found |= descendants(pid, everything)
+    return found - {os.getpid()} - ancestors(os.getpid()) if found else found
+
+
 def of_home(home: str) -> dict[int, str]:
     """Every process of a run in that home with the run's id, but this one and its ancestors."""
     wanted, prefix = _entry(HOME_VARIABLE, home), _entry(RUN_VARIABLE, "")
@@ -246,11 +279,40 @@ def _pids() -> Iterable[int]:
 
 def _environments_in_proc() -> Iterable[tuple[int, list[bytes]]]:
     for pid in _pids():
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes()
-        except OSError:
-            continue
-        yield pid, environment.split(b"\0")
+        if (environment := _environment(pid)) is not None:
+            yield pid, environment
+
+
+def _environment(pid: int) -> list[bytes] | None:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return None
+
+
+def _brood(pid: int) -> set[int]:
+    """Children of `pid`, theirs and so on, as the kernel lists them: no look at all the others.
+
+    The list may lack one while its sisters end. A kernel without these lists is asked for all.
+    """
+    if not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists():
+        return descendants(pid)
+    found: set[int] = set()
+    waiting = [pid]
+    while waiting:
+        new = [child for child in _children(waiting.pop()) if child not in found]
+        found.update(new)
+        waiting.extend(new)
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(OSError):  # it has ended
+        for task in os.scandir(f"/proc/{pid}/task"):
+            with suppress(OSError):  # this thread of it has
+                found.extend(map(int, Path(task.path, "children").read_bytes().split()))
+    return found
 
 
 # Elsewhere -------------------------------------------------------------------------------------

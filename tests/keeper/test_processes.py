@@ -142,3 +142,44 @@ def test_killing_gives_up_in_time() -> None:
         assert left == {pid.pid}
     finally:
         pid.wait()
+
+
+def test_who_is_noted_is_ended_only_if_it_is_the_same_still(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    """Another start time, another boot, or anything that is no note names nobody."""
+    start, boot = processes.start_time(sleeper.pid), processes.boot_id()
+    assert start is not None
+
+    assert processes.still({"boot": boot, "processes": [[sleeper.pid, start]]}) == {sleeper.pid}
+    assert processes.still({"boot": boot, "processes": [[sleeper.pid, start + 1]]}) == set()
+    assert processes.still({"boot": "another", "processes": [[sleeper.pid, start]]}) == set()
+    me = os.getpid(), os.getppid()
+    own = [[one, processes.start_time(one)] for one in me]
+    assert not processes.still({"boot": boot, "processes": own}) & set(me)
+    for odd in (None, [], {"boot": boot}, {"boot": boot, "processes": [sleeper.pid, [], "x", {}]}):
+        assert processes.still(odd) == set()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere none is noted")
+def test_descendants_without_the_mark_are_found_at_any_depth() -> None:
+    """A child of a child with an empty environment is found, one that carries the mark is not."""
+    inner = "env -i sleep 60 & FLEET_RUN_ID=run-7 sleep 60 & echo $!; wait"
+    child = subprocess.Popen(
+        ["/bin/sh", "-c", f"/bin/sh -c '{inner}'; true"],
+        env={"FLEET_RUN_ID": "run-7", "PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    try:
+        marked = int((child.stdout or sys.stdin).readline())
+        found = lambda: [  # noqa: E731 - asked again until the shell has become `sleep`
+            one for one in processes.unmarked(os.getpid(), "run-7") if one.group == child.pid
+        ]
+        assert until(lambda: len(found()) == 1)
+        assert marked not in {one.pid for one in found()}
+        (bare,) = found()
+        assert Path(f"/proc/{bare.pid}/cmdline").read_bytes() == b"sleep\x0060\0"
+    finally:
+        os.killpg(child.pid, 9)
+        child.communicate()

@@ -1,8 +1,10 @@
 """Stop means stopped: nothing that a run started outlives it, however it went away."""
 
+import json
 import os
 import shlex
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -160,3 +162,26 @@ def test_a_stop_after_the_result_is_a_success(keep: Keep, sig: int) -> None:
     kept.process.send_signal(sig)
 
     assert kept.exit()["ended_by"] == "after_result"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere none is noted")
+def test_who_dropped_the_mark_is_noted_for_those_after_a_killed_keeper(keep: Keep) -> None:
+    """What escaped by `setsid env -i` stands in `escaped.json` while it lives, and only then."""
+    kept = keep(escapee("pid", environ="env -i") + "touch up; exec sleep 60")
+    kept.wait_for("up")
+    pid = int((kept.folder / "cwd" / "pid").read_text())
+    note = kept.folder / "escaped.json"
+    assert until(lambda: note.exists() and pid in processes.still(json.loads(note.read_bytes())))
+    written = note.stat().st_mtime_ns
+    assert kept.left(), "the command carries the mark"
+    assert not kept.left() & {one for one, _ in json.loads(note.read_bytes())["processes"]}
+
+    kill(kept.process.pid)
+    kept.process.wait()
+
+    assert until(lambda: kept.left() == set())
+    assert note.stat().st_mtime_ns == written
+    killed, left = processes.kill_all(
+        lambda: processes.still(json.loads(note.read_bytes())), within=5
+    )
+    assert (pid in killed, left) == (True, set())

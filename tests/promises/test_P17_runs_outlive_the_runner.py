@@ -3,7 +3,10 @@
 import json
 import os
 import random
+import re
+import shutil
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +15,8 @@ from pathlib import Path
 import pytest
 
 from fleet import processes
+from fleet.ops.leftovers import escaped, find
+from fleet.whereabouts import identity
 from fleets import Scripted, Up, until
 
 OFTEN = "{every: 2s}"
@@ -188,3 +193,60 @@ def test_after_a_reboot_every_run_has_an_outcome(home: Scripted) -> None:
     assert {(run.outcome, run.reason) for run in settled} == {
         ("killed", "the machine was restarted")
     }
+
+
+def test_what_dropped_its_mark_does_not_outlive_its_killed_keeper(tmp_path: Path) -> None:
+    """P17: the next start ends what escaped by `setsid env -i`, and nobody who has its number."""
+    home = Scripted(tmp_path / "home")
+    escapes = "trap '' INT TERM HUP; echo $$ > pid; while :; do sleep 0.1; done"
+    home.put("work/escapes/escape.sh", escapes)
+    home.agent("escapes", "env -i setsid sh escape.sh & " + WAITS)
+    stranger = subprocess.Popen(["/bin/sleep", "60"])
+    terminal = home.start("run", "escapes")
+    pid = home.root / "work" / "escapes" / "pid"
+    assert until(lambda: pid.exists() and pid.read_text().strip())
+    (run,) = home.runs()
+    note = home.root / "state" / "run" / run.id / "escaped.json"
+    escaped = int(pid.read_text())
+    assert until(lambda: note.exists() and str(escaped) in note.read_text())
+    assert escaped not in home.alive(run.id)
+
+    terminal.kill()
+    terminal.wait()
+    os.kill(keeper(home, run.id), signal.SIGKILL)
+    assert until(lambda: not home.alive(run.id))
+    said = json.loads(note.read_text())
+    said["processes"].append([stranger.pid, (processes.start_time(stranger.pid) or 0) - 1])
+    note.write_text(json.dumps(said))
+    lost = [one.what for one in find(home.fleet)]
+    second = Up(home)
+    try:
+        assert until(lambda: escaped not in processes.still(said), 5), second.said()
+        assert until(lambda: len(home.ended()) == 1), second.said()
+    finally:
+        assert second.stop(30) == 0, second.said()
+        is_well = stranger.poll() is None
+        stranger.kill()
+        stranger.wait()
+
+    assert is_well
+    assert re.search(r"lost its keeper, and [1-3] of its processes live on", lost[0]), lost
+    assert home.ended()[0].outcome == "killed"
+
+
+def test_a_copy_of_a_run_folder_names_nobody(tmp_path: Path) -> None:
+    """P17: what a keeper noted is its own home's to end, never a copy's."""
+    sleeper = subprocess.Popen(["/bin/sleep", "60"])
+    run, copy = tmp_path / "run", tmp_path / "copy"
+    run.mkdir()
+    start = processes.start_time(sleeper.pid)
+    noted = {"boot": processes.boot_id(), "processes": [[sleeper.pid, start]]}
+    (run / "alive.json").write_text(json.dumps({"folder": identity(run)}))
+    (run / "escaped.json").write_text(json.dumps(noted))
+    shutil.copytree(run, copy)
+
+    here, there = escaped(run), escaped(copy)
+    sleeper.kill()
+    sleeper.wait()
+
+    assert (here, there) == ({sleeper.pid}, set())

@@ -10,6 +10,10 @@ runner: it goes on when the runner dies, and takes its command along when it die
 together name this keeper (see `processes.is_alive`); the child's are null until it has started.
 `folder` is [device, inode] of the run folder: in a copy of the folder it says that this is one.
 
+`escaped.json`: {boot, processes: [[pid, start], …]} of those processes of the run, as last seen,
+that do not carry its id: who settles the run of a killed keeper ends them. Written once there are
+any, and when they change.
+
 `exit.json`: {run, pid, started, ended, returncode, signal, ended_by, reason, result_seen,
 stdout_bytes, stderr_bytes, truncated, swept}. One of returncode and signal is a number; both are
 null when the command never started. Sizes are those before cutting; `swept` counts the processes

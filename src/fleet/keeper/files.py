@@ -7,6 +7,8 @@ from io import BufferedWriter
 from pathlib import Path
 from typing import NamedTuple
 
+from fleet import processes
+
 RESERVED = 4096  # bytes that are kept for exit.json from the start, in case the disk fills up
 
 
@@ -73,6 +75,18 @@ def write_alive(folder: Path, said: dict[str, object]) -> None:
     with new_file(new) as file:
         file.write(json.dumps(said).encode() + b"\n")
     new.replace(folder / "alive.json")
+
+
+def write_escaped(folder: Path, noted: list[tuple[int, int]]) -> None:
+    """Replace `escaped.json` by these processes, pid and start, of this boot. Not synced, as above.
+
+    Raises:
+        OSError: it could not be written; the old one stands.
+    """
+    new = folder / "escaped.json.new"
+    with new_file(new) as file:
+        file.write(json.dumps({"boot": processes.boot_id(), "processes": noted}).encode() + b"\n")
+    new.replace(folder / "escaped.json")
 
 
 def reserve_exit(folder: Path) -> None:

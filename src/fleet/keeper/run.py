@@ -12,6 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 from fleet import processes
 from fleet.keeper import files
+from fleet.keeper.escaped import Escaped
 from fleet.keeper.output import Results, Transcript, shorten, size
 from fleet.masking import mask, secret_values
 from fleet.masking.run_files import mask_run
@@ -46,6 +47,7 @@ class Keeper:
         self._stderr = folder / order.stderr
         self._results = Results(self._stdout)
         self._transcript = Transcript(order.transcript, order.run)
+        self._escaped = Escaped(folder, order.run)
         self._prctl = _prctl()
         self._wake = -1
         self._told = ""
@@ -168,6 +170,7 @@ class Keeper:
             self._look()
             if self._status is not None:
                 return Ending("exit")
+            self._escaped.look()
             if ending := self._due():
                 self._stop()
                 return ending

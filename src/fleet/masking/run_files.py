@@ -8,7 +8,10 @@ from pathlib import Path
 
 from fleet.masking.outputs import mask_file
 
-UNTOUCHED = (".masked", "exit.json", "exit.json.new", "alive.json", "alive.json.new")
+UNTOUCHED = (
+    *(".masked", "exit.json", "exit.json.new", "alive.json", "alive.json.new"),
+    *("escaped.json", "escaped.json.new"),
+)
 """How the names of files end that are being written, or hold nothing but fleet's own words."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from fleet import processes
 from fleet.errors import Finding
 from fleet.places import safe_name
+from fleet.whereabouts import identity
 
 if TYPE_CHECKING:
     from fleet.wiring import Fleet
@@ -87,7 +88,8 @@ def _left_behind(fleet: "Fleet") -> Iterator[Finding]:
         told = _told(note)
         if is_kept(note):
             continue
-        left = [pid for pid, one in marked.items() if one == run and processes.find(pid)]
+        left = {pid for pid, one in marked.items() if one == run and processes.find(pid)}
+        left |= escaped(note.parent)
         if run in open_runs and (told or left):
             whose = f"run {run} of {open_runs[run].agent}"
             older = told.get("boot") not in {None, processes.boot_id()}
@@ -122,7 +124,18 @@ def is_kept(note: Path) -> bool:
     return processes.is_alive(pid, start, str(boot))
 
 
-def _living(pids: list[int]) -> str:
+def escaped(folder: Path) -> set[int]:
+    """What its keeper noted of a run's processes without its mark, if it is these still.
+
+    In a copy of the run's folder they are another home's, so there it is none.
+    """
+    home = _told(folder / "alive.json").get("folder")
+    if home is None or home != identity(folder):
+        return set()
+    return processes.still(_told(folder / "escaped.json"))
+
+
+def _living(pids: set[int]) -> str:
     return f", and {len(pids)} of its processes live on" if pids else ""
 
 

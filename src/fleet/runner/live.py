@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fleet import processes
 from fleet.masking import mask
+from fleet.ops.leftovers import escaped
 from fleet.records import Body
 from fleet.whereabouts import identity
 from fleet.wiring import Fleet
@@ -74,11 +75,14 @@ def is_its_own(folder: Path) -> bool:
 def left_of(fleet: Fleet, run: str) -> set[int]:
     """Every process of the run that is this home's to end; a copy has runs of the same ids.
 
-    They say which home they are of. One that was moved since is known by its run folder.
+    They say which home they are of. One that was moved since is known by its run folder; so are
+    those without the run's id, which its keeper noted.
     """
-    said = read_json(fleet.config.run_folder(run) / "alive.json").get("folder")
-    moved = said is not None and said == identity(fleet.config.run_folder(run))
-    return processes.with_run_id(run, home=None if moved else str(fleet.config.root))
+    folder = fleet.config.run_folder(run)
+    said = read_json(folder / "alive.json").get("folder")
+    moved = said is not None and said == identity(folder)
+    marked = processes.with_run_id(run, home=None if moved else str(fleet.config.root))
+    return marked | escaped(folder)
 
 
 def launching(folder: Path) -> Body:
