@@ -40,6 +40,8 @@ def lines(state: Json, zone: "tzinfo") -> Iterator[str]:
         yield f"running: {run.get('agent')} {run.get('id')} since {_at(run.get('started'), zone)}"
     for log, count in cast("Mapping[str, int]", state["damaged"]).items():
         yield f"damaged: {count} of the lines of {log} cannot be read: fleet verify names them"
+    for text in cast("list[str]", state["unreadable"]):
+        yield f"damaged: {text}"
     for odd in _list(state["anomalies"]):
         yield f"unusual: {odd['agent']}: {odd['what']}"
     yield from _alerts(_list(state["alerts"]))
@@ -74,7 +76,8 @@ def _money(money: Json) -> str:
     parts = [f"today {_of(money['cost_today'], money['budget'])}"]
     if unknown := cast("int", money["unknown"]):
         runs = f"{counted(unknown, 'run')} of unknown cost"
-        parts.append(f"of it {_of(money['assumed'])} reserved for {runs}")
+        assumed = f"of it {_of(money['assumed'])} reserved for " if money["assumed"] else ""
+        parts.append(f"{assumed}{runs}")
     if money["reserved"]:
         parts.append(f"{_of(money['reserved'])} reserved for runs that go on")
     if money["tokens_today"] or money["token_budget"]:

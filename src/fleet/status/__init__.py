@@ -25,6 +25,7 @@ from fleet.status.health import (
     runner,
 )
 from fleet.status.held import held
+from fleet.status.lenient import lenient
 from fleet.status.money import of_all
 from fleet.status.sources import Sources
 from fleet.whereabouts import LEADER, original
@@ -39,6 +40,7 @@ __all__ = [
     "due_slots",
     "failed",
     "health",
+    "lenient",
     "low_disk",
     "next_due",
     "runner",
@@ -53,7 +55,7 @@ def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
 
     `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, an
-    account at its limit or without a login, lines that cannot be read, or an open alert that needs
+    account at its limit or without a login, lines or documents that cannot be read, or an open alert that needs
     a person) or "down" (no runner is alive). `alerts` are the open ones. An agent's `state` is
     "running", "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever
     its state is; its `not_started` is None, or says why its last slot did not start a run, or for
@@ -62,7 +64,8 @@ def status(sources: Sources) -> Body:
     `anomalies` are what of an agent is far from its own history (see `status.anomalies`).
     `cost_today` is what ended runs cost, those of unknown cost what they were reserved, `reserved`
     what runs that go on may cost, `money` the same of all. `warning` is one line, `damaged` counts
-    the lines that cannot be read, by log.
+    the lines that cannot be read, by log, `unreadable` has a line for each such document: what it
+    says counts as nothing.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
@@ -71,17 +74,19 @@ def status(sources: Sources) -> Body:
     leader = runner(sources.store, sources.config.state)
     told = alerts.open_ones(sources.store, sources.cache)
     lines = dict(_damaged(sources.store, sources.cache))
+    accounts = held(sources)
     return {
         "health": in_all(sources, leader, agents, lines, told),
         "agents": agents,
-        "accounts": held(sources),
+        "accounts": accounts,
         "money": of_all(sources, day),
         "running": [run.as_json() for run in open_runs.values()],
         "alerts": [alert.as_json() for alert in told],
         "anomalies": list(anomalies(sources, agents, now, alive=bool(leader["alive"]))),
         "runner": leader,
         "copy_of": _copy_of(sources),
-        "warning": sources.warning,
+        "warning": sources.trouble,
+        "unreadable": list(sources.unread.values()),
         "damaged": lines,
     }
 

@@ -45,7 +45,7 @@ def health(sources: Sources) -> str:
 
 def _word(sources: Sources, told: Iterable[Alert], *, bad: bool) -> str:
     waits = any(alert.needs_a_person for alert in told) or _refused(sources)
-    return DEGRADED if bad or waits or sources.warning or low_disk(sources.config) else OK
+    return DEGRADED if bad or waits or sources.trouble or low_disk(sources.config) else OK
 
 
 def _refused(sources: Sources) -> bool:

@@ -1,5 +1,6 @@
 """What `status` looks at, as one value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What `status` reads; `warning` is what is wrong with the operator's files, or ""."""
+    """What `status` reads.
+
+    Attributes:
+        warning: what is wrong with the operator's files, or "".
+        unread: why documents of `store` could not be read, by key: it grows while one reads.
+    """
 
     config: HomeConfig
     store: Store
@@ -30,3 +36,9 @@ class Sources:
     ledger: "Ledger"
     spending: "Spending"
     warning: str
+    unread: Mapping[str, str]
+
+    @property
+    def trouble(self) -> str:
+        """`warning`, else the documents that could not be read until now, in one line."""
+        return self.warning or "; ".join(self.unread.values())

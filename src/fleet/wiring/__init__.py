@@ -294,21 +294,25 @@ class Fleet:
 
     @property
     def seen(self) -> "StatusSources":
-        """What `status` looks at."""
-        from fleet.status import Sources
+        """What `status` looks at; a document that cannot be read hides nothing but itself."""
+        from fleet.status import Sources, lenient
 
+        unread: dict[str, str] = {}
+        here = self._over(lenient(self.store, unread), self.values, self.config)
+        here.__dict__["values"] = self.values
         return Sources(
             self.config,
-            self.store,
-            self.cache,
-            self.bus,
-            self.runs,
-            self.claims,
-            self.controls,
-            self.accounts,
-            self.ledger,
-            self.spending,
+            here.store,
+            here.cache,
+            here.bus,
+            here.runs,
+            here.claims,
+            here.controls,
+            here.accounts,
+            here.ledger,
+            here.spending,
             self.looked_over(),
+            unread,
         )
 
     def sources(self) -> "Take":
