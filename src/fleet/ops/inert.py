@@ -6,6 +6,7 @@ from fleet.config.model import Agent, HomeConfig
 from fleet.errors import Finding
 
 AGENT_FIELDS: Mapping[str, Callable[[Agent], object]] = {
+    "knowledge": lambda agent: agent.knowledge != "read",
     "mcp": lambda agent: agent.mcp,
     "runs_on": lambda agent: agent.runs_on,
 }
