@@ -100,10 +100,7 @@ def test_the_page_is_found() -> None:
 
 def test_fields_without_effect_say_so() -> None:
     """What `check` notes as not acted on stands so in the format of agents, and nothing else."""
-    rows = re.findall(
-        r"^\| `(\w+)` \|.*not act on",
-        (ROOT / "agents" / "README.md").read_text("utf-8"),
-        re.MULTILINE,
-    )
+    text = (ROOT / "agents" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|.*not act on", text, re.MULTILINE)
 
     assert set(rows) == set(AGENT_FIELDS)
