@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -99,6 +100,42 @@ def test_a_daily_schedule_fires_once_a_local_day(scripted: Scripted, zone: str) 
         assert set(days.values()) == {1}, name
         assert dates - set(days) <= {max(dates)}, name
     assert {slot.time().isoformat() for slot in found["a7"]} == {"12:45:00"}
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "offsets"),
+    [
+        ("Europe/Berlin", "2027-10-31T00:50:00+02:00", ["+02:00", "+01:00"]),
+        ("Australia/Lord_Howe", "2027-04-03T23:50:00+11:00", ["+11:00", "+10:30"]),
+    ],
+)
+def test_an_hour_that_comes_twice_is_printed_twice(
+    scripted: Scripted, zone: str, start: str, offsets: list[str]
+) -> None:
+    """P14: its slots come in order, none due before itself, and both views tell them apart."""
+    path = scripted.root / "fleet.yaml"
+    path.write_text(path.read_text().replace("timezone: UTC", f"timezone: {zone}"))
+    for name, jitter in (("sharp", "0s"), ("late", "40m")):
+        scripted.agent(name, "true", f"jitter: {jitter}", schedule='"0,15,30,45 * * * *"')
+
+    done = scripted.call("next", "--from", start, "--days", "0.15", "--json")
+    slots = [json.loads(line) for line in done.stdout.splitlines()]
+    text = scripted.call("next", "--from", start, "--days", "0.15").stdout.splitlines()
+
+    moments = [
+        (datetime.fromisoformat(one["slot"]), datetime.fromisoformat(one["due"])) for one in slots
+    ]
+    assert all(slot <= due for slot, due in moments)
+    dues = [due.astimezone(UTC) for _, due in moments]
+    assert dues == sorted(dues)
+    sharp = [slot.astimezone(UTC) for (slot, _), one in zip(moments, slots, strict=True)
+             if one["agent"] == "sharp"]  # fmt: skip
+    steps = {later - before for before, later in pairwise(sharp)}
+    assert steps == {timedelta(minutes=15)}
+    assert [line.split()[:2] for line in text] == [[one["due"], one["agent"]] for one in slots]
+    for wall in ("01:45:00",) if zone.startswith("Australia") else ("02:00:00", "02:15:00"):
+        told = [line.split()[0] for line in text if f"T{wall}" in line and "sharp" in line]
+        assert [line[-6:] for line in told] == offsets
 
 
 def test_weekdays_count_from_sunday(scripted: Scripted) -> None:
