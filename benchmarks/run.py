@@ -17,6 +17,7 @@ import appending
 import cold
 import contexts
 import digests
+import engine
 import idle
 import memories
 import reading
@@ -30,6 +31,7 @@ GROUPS: dict[str, Callable[[Path], Iterator[Row]]] = {
     "append": appending.rows,
     "digest": digests.rows,
     "idle": idle.rows,
+    "engine": engine.rows,
     "read": reading.rows,
     "context": contexts.rows,
     "audit": audit.rows,
