@@ -137,3 +137,18 @@ def _killed(scripted: Scripted, point: str) -> None:
 def _over(home: Scripted, run: str) -> bool:
     folder = home.root / "state" / "run" / run
     return (folder / "exit.json").exists() or not home.alive(run)
+
+
+def test_a_cost_that_no_run_can_have_stops_nobody(tmp_path: Path) -> None:
+    """P22: runs that say they cost 1e308 count as their reservations, and the next one starts."""
+    home = Scripted(tmp_path / "home", extra="budget: {per_day: 1.00}\n")
+    result = {"type": "result", "subtype": "success", "is_error": False, "num_turns": 1,
+              "result": "done", "total_cost_usd": 1e308}  # fmt: skip
+    home.agent("liar", f"echo '{json.dumps(result)}'", "budget: {per_run: 0.20}")
+
+    done = [home.call("run", "liar") for _ in range(3)]
+
+    assert [one.returncode for one in done] == [0, 0, 0], done
+    assert money(home)["cost_today"] == pytest.approx(0.6)
+    assert by_records(home) == Sum(3, 0.6, 0, unknown=3)
+    assert "its cost cannot be, and counts as unknown" in home.runs()[0].reason
