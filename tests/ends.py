@@ -57,7 +57,11 @@ class Ends:
     def alerts(self, kind: str) -> list[Body]:
         """Every alert of that kind, oldest first."""
         records = self.fleet.store.read("alerts", 0, 10_000).records
-        return [record.body for record in records if record.body["kind"] == kind]
+        return [
+            record.body
+            for record in records
+            if record.body["op"] == "alert" and record.body["kind"] == kind
+        ]
 
     def until(self, account: str) -> float | None:
         """Seconds from now until the limit of `account` ends; None without one."""

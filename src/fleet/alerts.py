@@ -21,7 +21,7 @@ TEXTS = ("what", "done", "fix")
 NOTICES = frozenset(
     {
         *("auth", "breaker", "broken-files", "budget", "budget-warning", "cli-changed", "clock"),
-        *("failing", "limit", "low-disk", "question", "shadow", "taken-over"),
+        *("failing", "hindered", "limit", "low-disk", "question", "shadow", "taken-over"),
     }
 )
 """Kinds in spite of which all counts as well: what `status` sees as long as it lasts (an

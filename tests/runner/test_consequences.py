@@ -280,6 +280,21 @@ def test_from_the_fifth_failure_each_wait_is_twice_as_long(ends: Ends) -> None:
     assert len(ends.alerts("failing")) == 1
 
 
+def test_what_nobody_is_to_blame_for_is_told_as_that(ends: Ends) -> None:
+    """Three overloads in a row are an alert of their own; two between failures count for none."""
+    for outcome in ("crashed", "crashed", "overloaded", "overloaded"):
+        ends.ran("a", outcome)
+    before = ends.alerts("failing") + ends.alerts("hindered")
+    ends.ran("a", "overloaded")
+    ends.ran("a", "crashed")
+
+    assert before == []
+    assert ["by no fault of its own" in str(one["what"]) for one in ends.alerts("hindered")] == [
+        True
+    ]
+    assert ["by its own fault" in str(one["what"]) for one in ends.alerts("failing")] == [True]
+
+
 def test_no_wait_is_longer_than_six_hours(ends: Ends) -> None:
     """A person may let a paused agent fail on: the wait stops growing."""
     for _ in range(20):

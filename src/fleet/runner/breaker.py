@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from fleet.records import wall_of
 from fleet.runs import Run
+from fleet.status import failed
 from fleet.wiring import Fleet
 
 OPENS_AT = 5  # failures in a row from which the next start is held
@@ -16,23 +17,25 @@ LOOKED_AT_FIRST = 4  # of them: most streaks are short
 _DOUBLINGS = 6  # more than bring `FIRST` to `LONGEST`
 
 
-def streak(runs: Iterable[Run], resumed: float) -> tuple[list[Run], bool]:
+def streak(runs: Iterable[Run], resumed: float, *, own: bool = True) -> tuple[list[Run], bool]:
     """The failures in a row that are the agent's own, newest first, and whether that is all.
 
     Args:
         runs: its newest runs, newest first.
         resumed: when a person last resumed it, epoch seconds: what ended before is forgiven.
+        own: whether the agent's own are meant; else those by nobody's fault, which one of its
+            own ends.
 
-    Runs that failed by nobody's fault neither count nor end it.
+    Of its own failures, runs that failed by nobody's fault neither count nor end it.
     """
     found: list[Run] = []
     for run in runs:
         row = run.row
         if row is None:
             continue
-        if row.advances or wall_of(str(run.ended)) <= resumed:
+        if row.advances or (row.fault and not own) or wall_of(str(run.ended)) <= resumed:
             return found, True
-        if row.fault:
+        if row.fault if own else failed(run):
             found.append(run)
     return found, False
 
@@ -51,11 +54,16 @@ def failures_of(fleet: Fleet, agent: str, now: float) -> list[Run]:
     last = fleet.runs.last_ended(agent)
     if last is None or last.row is None or last.row.advances:
         return []  # most agents, and no old run is read for them
-    resumed = fleet.controls.resumed(agent)
-    # A moment that is still to come was written by a clock that was set back since.
-    since = resumed if resumed <= now else 0.0
+    since = resumed_at(fleet, agent, now)
     found, whole = streak(fleet.runs.list(agent, LOOKED_AT_FIRST), since)
     return found if whole else streak(fleet.runs.list(agent, LOOKED_AT), since)[0]
+
+
+def resumed_at(fleet: Fleet, agent: str, now: float) -> float:
+    """When a person last resumed the agent, epoch seconds."""
+    resumed = fleet.controls.resumed(agent)
+    # A moment that is still to come was written by a clock that was set back since.
+    return resumed if resumed <= now else 0.0
 
 
 def breaker_of(fleet: Fleet, agent: str, now: datetime) -> tuple[str, datetime | None]:

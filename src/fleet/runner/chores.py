@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from fleet.runner.alerter import Alerter
 from fleet.runner.cliwatch import CliWatch
+from fleet.runner.closing import Closer
 from fleet.runner.deliverer import Deliverer
 from fleet.runner.exporter import Exporter
 from fleet.runner.heartbeat import Heartbeat
@@ -46,6 +47,7 @@ def chores(echo: Callable[[str], None], pace: Pace) -> tuple[Chore, ...]:
         Deliverer(),
         Warmer(),
         CliWatch(echo),
+        Closer(),
         Alerter(echo),
         Exporter(pace),
         Sweeper(),

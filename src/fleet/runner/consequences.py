@@ -5,9 +5,7 @@ by compare-and-set, and each alert has its key. It judges no run and starts none
 """
 
 import zlib
-from collections.abc import Sequence
 from datetime import datetime, timedelta
-from itertools import takewhile
 
 from fleet.accounts import Ended
 from fleet.alerts import raise_alert
@@ -15,7 +13,7 @@ from fleet.config.env_file import CREDENTIALS
 from fleet.config.model import Agent
 from fleet.controls import FLEET, local
 from fleet.records import wall_of
-from fleet.runner import breaker, cliwatch, money, wakes
+from fleet.runner import breaker, cliwatch, closing, money, wakes
 from fleet.runner.slots import Slots
 from fleet.runs import Run
 from fleet.status import failed
@@ -48,6 +46,7 @@ def after(fleet: Fleet, run: Run) -> None:
     _tell_when_failing(fleet, agent)
     wakes.after(fleet, agent, run)
     cliwatch.after(fleet, run)
+    closing.close_over(fleet)
 
 
 def of_the_last_runs(fleet: Fleet) -> None:
@@ -169,31 +168,25 @@ def _break(fleet: Fleet, agent: Agent, run: Run) -> None:
 
 
 def _tell_when_failing(fleet: Fleet, agent: Agent) -> None:
-    """Raise one alert for each streak of failures, whoever's fault they are."""
+    """Raise one alert for each streak of failures: of the agent's own, or by nobody's fault."""
     last = fleet.runs.last_ended(agent.id)
-    if last is None or not failed(last):
+    if last is None or last.row is None or not failed(last):
         return
-    seen = fleet.runs.list(agent.id, breaker.LOOKED_AT)
-    newest = [run for run in seen if run.ended and (failed(run) or _succeeded(run))]
-    failures = list(takewhile(failed, newest))
-    beyond = len(failures) == len(newest) and len(seen) == breaker.LOOKED_AT
+    own = last.row.fault
+    seen = list(fleet.runs.list(agent.id, breaker.LOOKED_AT))
+    since = breaker.resumed_at(fleet, agent.id, fleet.store.now().wall)
+    failures, whole = breaker.streak(seen, since, own=own)
+    beyond = not whole and len(seen) == breaker.LOOKED_AT
     if len(failures) < FAILING_AFTER or beyond:
         return  # too short, or longer than one can see: it was told long ago
-    _tell_of_failures(fleet, agent, failures)
-
-
-def _succeeded(run: Run) -> bool:
-    return run.row is not None and run.row.advances
-
-
-def _tell_of_failures(fleet: Fleet, agent: Agent, failures: Sequence[Run]) -> None:
-    last = failures[0]
+    kind, whose = ("failing", "by its own fault") if own else ("hindered", "by no fault of its own")
+    said = f"{FAILING_AFTER} times in a row {whose}: {last.outcome}, {last.reason}"
     raise_alert(
         fleet.store,
-        kind="failing",
+        kind=kind,
         subject=agent.id,
-        what=f"{agent.id} failed {FAILING_AFTER} times in a row: {last.outcome}, {last.reason}",
+        what=f"{agent.id} failed {said}",
         done="its events wait, its schedule goes on",
         fix=f"fleet logs {agent.id}, fleet context {agent.id}",
-        key=f"failing/{agent.id}/{failures[-FAILING_AFTER].id}",
+        key=f"{kind}/{agent.id}/{failures[-FAILING_AFTER].id}",
     )

@@ -10,6 +10,7 @@ from fleet.errors import Down, EndedBadly, Unknown
 from fleet.identity import Author
 from fleet.runner import lead, settle
 from fleet.runner.breaker import failures_of, held_until, said_of
+from fleet.runner.closing import close_over
 from fleet.runner.live import stop_keeper
 from fleet.text import one_of
 from fleet.units import counted
@@ -56,6 +57,7 @@ def resume(fleet: Fleet, author: Author, agent: str | None) -> str:
         done = "nothing was paused here"
         if held_until(failures):
             done = f"resumed {scope}, which {said_of(failures)}"
+    close_over(fleet, author)
     return "; ".join([done, *_still_held(fleet, scope)])
 
 
@@ -77,6 +79,7 @@ def resume_account(fleet: Fleet, author: Author, account: str) -> str:
     identity.require_operator(author, "resume")
     _require_account(fleet, account)
     held = fleet.accounts.resume(account, by=author.name)
+    close_over(fleet, author)
     return f"resumed account {account}" if held else f"nothing held account {account}"
 
 

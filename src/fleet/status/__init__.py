@@ -55,17 +55,17 @@ def status(sources: Sources) -> Body:
     """What `status --json` prints: health, agents, running, alerts, runner and what is beside them.
 
     `health` is "ok", "degraded" (a broken config, a full disk, an agent whose last run failed, an
-    account at its limit or without a login, lines or documents that cannot be read, or an open alert that needs
-    a person) or "down" (no runner is alive). `alerts` are the open ones. An agent's `state` is
-    "running", "halted", "paused", "disabled", "failing" or "waiting"; `failing` says so whatever
-    its state is; its `not_started` is None, or says why its last slot did not start a run, or for
-    what it waits: {slot, result, detail, waits, until}. `accounts` has those that are held, see
-    `held`. `copy_of` is None, or in a copy of a home where its agents run: {host, path}.
-    `anomalies` are what of an agent is far from its own history (see `status.anomalies`).
-    `cost_today` is what ended runs cost, those of unknown cost what they were reserved, `reserved`
-    what runs that go on may cost, `money` the same of all. `warning` is one line, `damaged` counts
-    the lines that cannot be read, by log, `unreadable` has a line for each such document: what it
-    says counts as nothing.
+    account at its limit or without a login, lines or documents that cannot be read, or an open
+    alert that needs a person) or "down" (no runner is alive). `alerts` are the open ones. An
+    agent's `state` is "running", "halted", "paused", "disabled", "failing" or "waiting"; `failing`
+    says so whatever its state is; its `not_started` is None, or says why its last slot did not
+    start a run, or for what it waits: {slot, result, detail, waits, until}. `accounts` has those
+    that are held, see `held`. `copy_of` is None, or in a copy of a home where its agents run:
+    {host, path}. `anomalies` are what of an agent is far from its own history (see
+    `status.anomalies`). `cost_today` is what ended runs cost, those of unknown cost what they were
+    reserved, `reserved` what runs that go on may cost, `money` the same of all. `warning` is one
+    line, `damaged` counts the lines that cannot be read, by log, `unreadable` has a line for each
+    such document: what it says counts as nothing.
     """
     open_runs = {run.agent: run for run in sources.runs.open()}
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
