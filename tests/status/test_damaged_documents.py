@@ -7,10 +7,18 @@ import pytest
 from fleet.accounts import Ended
 from fleet.ledger import Reservation, launched_here
 from fleet.records import Place, new_id
+from fleet.runner.slots import Slots
 from fleet.status import status
 from fleets import Scripted
 
-READ = ("control/worker", "control/fleet", "control/account:fleet", "cursors/worker", "ledger/")
+READ = (
+    "control/worker",
+    "control/fleet",
+    "control/account:fleet",
+    "cursors/worker",
+    "ledger/",
+    "schedule/worker",
+)
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +32,7 @@ def whole(tmp_path_factory) -> Scripted:
     run = new_id(now)
     held = Reservation("worker", "fleet", 0.5, 0, launched_here())
     fleet.ledger.reserve(run, held, lambda _day: None)
+    Slots(fleet.store).begin_wakes("worker", 0)
     fleet.cursors.advance("worker", {"broadcast": Place(0)})
     fleet.controls.set("worker", "paused", by="operator", reason="x")
     fleet.controls.set("fleet", "paused", by="operator", reason="x")

@@ -10,7 +10,7 @@ from fleet import alerts
 from fleet.folds import damaged
 from fleet.ports import Cache, Store
 from fleet.records import Body
-from fleet.status.agents import FIRES, each, states
+from fleet.status.agents import each, states
 from fleet.status.anomalies import anomalies
 from fleet.status.due import due_slots, next_due
 from fleet.status.health import (
@@ -28,6 +28,7 @@ from fleet.status.held import held
 from fleet.status.lenient import lenient
 from fleet.status.money import of_all
 from fleet.status.sources import Sources
+from fleet.status.waits import FIRES
 from fleet.whereabouts import LEADER, original
 
 __all__ = [
@@ -70,8 +71,8 @@ def status(sources: Sources) -> Body:
     open_runs = {run.agent: run for run in sources.runs.open()}
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
     day = sources.ledger.day(now)
-    agents = list(each(sources, open_runs, day))
     leader = runner(sources.store, sources.config.state)
+    agents = list(each(sources, open_runs, day, leader))
     told = alerts.open_ones(sources.store, sources.cache)
     lines = dict(_damaged(sources.store, sources.cache))
     accounts = held(sources)

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from fleet.config.model import Agent
 from fleet.ledger import Day
-from fleet.ports import Store, read_kept
 from fleet.records import Body
+from fleet.status import waits
 from fleet.status.due import next_due
 from fleet.status.health import failed
 from fleet.status.money import of_agent
@@ -16,9 +16,6 @@ from fleet.status.sources import Sources
 
 if TYPE_CHECKING:
     from fleet.runs import Run
-
-FIRES = "fires"  # the log in which the runner says what became of each slot
-FIRES_SEEN = 500  # newest records of it among which an agent's last one is looked for
 
 
 def states(sources: Sources) -> dict[str, str]:
@@ -30,51 +27,47 @@ def states(sources: Sources) -> dict[str, str]:
     }
 
 
-def each(sources: Sources, open_runs: "Mapping[str, Run]", day: Day) -> Iterator[Body]:
+def each(
+    sources: Sources, open_runs: "Mapping[str, Run]", day: Day, leader: Body
+) -> Iterator[Body]:
     """The object of every agent, in the order of the config; `open_runs` by agent."""
     now = datetime.fromtimestamp(sources.store.now().wall, UTC)
-    last_fires = _last_fires(sources.store)
+    said = waits.said_of(sources.store)
     held: dict[str, list[str]] = {}
     for claim in sources.claims.live():
         if not claim.key.startswith(("agent:", "cap:")):
             held.setdefault(claim.holder, []).append(claim.key)
     for agent in sources.config.agents.values():
-        yield _agent(sources, agent, open_runs.get(agent.id), day, now) | {
+        slots, run = waits.open_slots(sources.store, agent.id), open_runs.get(agent.id)
+        around = waits.Around(now, leader, run.id if run else "", sources.config.timezone)
+        yield _agent(sources, agent, run, day) | {
+            "next_due": _next_due(sources, agent, slots, now),
             "claims": held.get(agent.id, []),
-            "not_started": _not_started(last_fires.get(agent.id)),
+            "not_started": waits.not_started(agent.id, slots, said, around),
         }
 
 
-def _agent(sources: Sources, agent: Agent, running: "Run | None", day: Day, now: datetime) -> Body:
+def _agent(sources: Sources, agent: Agent, running: "Run | None", day: Day) -> Body:
     last = sources.runs.last_ended(agent.id)
-    zone = ZoneInfo(sources.config.timezone)
-    due = next_due(agent, zone, now) if agent.enabled else None
     return {
         "id": agent.id,
         "state": _state(sources, agent, running, last),
         "failing": last is not None and failed(last),
         "last_outcome": last.outcome if last else None,
         "last_ended": last.ended if last else None,
-        "next_due": due.astimezone(zone).isoformat(timespec="seconds") if due else None,
         "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),
         **of_agent(sources, agent, day),
     }
 
 
-def _last_fires(store: Store) -> dict[str, Body]:
-    """What the newest of `FIRES_SEEN` records says about each agent's last slot."""
-    after = max(0, store.head(FIRES) - FIRES_SEEN)
-    records = read_kept(store, FIRES, after, FIRES_SEEN).records
-    said = (record.body for record in records)
-    # What was coalesced is no answer: the slot that it became a part of is.
-    return {str(body.get("agent")): body for body in said if body.get("result") != "coalesced"}
-
-
-def _not_started(fire: Body | None) -> Body | None:
-    if fire is None or fire.get("run"):
+def _next_due(sources: Sources, agent: Agent, slots: list[Body], now: datetime) -> str | None:
+    """When the agent is due next: by its schedule, or by an open slot that has to wait."""
+    zone = ZoneInfo(sources.config.timezone)
+    if not agent.enabled:
         return None
-    said = {name: fire.get(name) for name in ("slot", "result", "detail", "until")}
-    return said | {"waits": fire.get("op") == "deferred"}
+    by_schedule = next_due(agent, zone, now)
+    moments = [*([by_schedule] if by_schedule else []), *waits.moments_ahead(slots, now)]
+    return min(moments).astimezone(zone).isoformat(timespec="seconds") if moments else None
 
 
 def _state(sources: Sources, agent: Agent, running: "Run | None", last: "Run | None") -> str:
