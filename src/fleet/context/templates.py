@@ -109,13 +109,7 @@ class _Folder(BaseLoader):
         """The text of `template`, its path, and whether it is still that file."""
         path = self._path(template)
         stamp = _stamp(path)
-        data = path.read_bytes()
-        if len(data) > MAX_FILE:
-            raise TemplateSyntaxError(f"over {MAX_FILE} bytes", 1, template)
-        try:
-            source = data.decode()
-        except UnicodeDecodeError:
-            raise TemplateSyntaxError("not UTF-8", 1, template) from None
+        source = _decoded(template, path.read_bytes())
         self.sources[template] = source
         return source, str(path), lambda: _stamp(path) == stamp
 
@@ -125,6 +119,15 @@ class _Folder(BaseLoader):
         if not _NAME.fullmatch(name) or not path.is_relative_to(root) or not path.is_file():
             raise TemplateNotFound(name)
         return path
+
+
+def _decoded(name: str, data: bytes) -> str:
+    if len(data) > MAX_FILE:
+        raise TemplateSyntaxError(f"over {MAX_FILE} bytes", 1, name)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise TemplateSyntaxError("not UTF-8", 1, name) from None
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
@@ -238,6 +241,15 @@ def render(
         sources = {used: sandbox.files.sources[used] for used in sorted(sandbox.used)}
     own = {path for source in sources.values() for path in _own_paths(source)}
     return Rendered(_disarmed(parts["context"], own), _disarmed(parts["task"], own), sources)
+
+
+def fault_of(name: str, data: bytes) -> str:
+    """What keeps a template with these bytes from being read at all; "" when nothing does."""
+    try:
+        _Sandbox(_Texts({})).parse(_decoded(name, data), name)
+    except TemplateSyntaxError as error:
+        return f"prompts/{name}:{error.lineno}: {error.message}"
+    return ""
 
 
 def _sandbox(templates: Path | Mapping[str, str]) -> _Sandbox:

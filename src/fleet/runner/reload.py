@@ -60,7 +60,7 @@ class Reload:
                 kind=KIND,
                 subject="fleet",
                 what=f"the home's files have errors: {warning}",
-                done="the last good config goes on",
+                done="what was good last goes on",
                 fix="fleet check lists every fault",
                 key=f"{KIND}/{now.isoformat()}",
             )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fleet.bus.later import Later
     from fleet.claims import Claims
     from fleet.config.model import Agent, HomeConfig
+    from fleet.config.prompts import Prompts
     from fleet.context import Given, Sources, Take
     from fleet.controls import Controls
     from fleet.cursors import Cursors
@@ -139,6 +140,13 @@ class Fleet:
         from fleet.schemas import Registry
 
         return Registry(self.root, self.cache)
+
+    @cached_property
+    def prompts(self) -> "Prompts":
+        """The templates, as far as a look at their files goes."""
+        from fleet.wiring.templates import prompts_of
+
+        return prompts_of(self.root, self.cache)
 
     @cached_property
     def claims(self) -> "Claims":
@@ -281,7 +289,7 @@ class Fleet:
 
     def looked_over(self) -> str:
         """`warning`, after a look at every one of the operator's files."""
-        return self.config.warning or self.schemas.look()
+        return self.config.warning or self.schemas.look() or self.prompts.look()
 
     def require_types(self) -> None:
         """Refuse event types with errors, as strict opening refuses the other files.
@@ -300,20 +308,9 @@ class Fleet:
         unread: dict[str, str] = {}
         here = self._over(lenient(self.store, unread), self.values, self.config)
         here.__dict__["values"] = self.values
-        return Sources(
-            self.config,
-            here.store,
-            here.cache,
-            here.bus,
-            here.runs,
-            here.claims,
-            here.controls,
-            here.accounts,
-            here.ledger,
-            here.spending,
-            self.looked_over(),
-            unread,
-        )
+        parts = (here.bus, here.runs, here.claims, here.controls, here.accounts, here.ledger)
+        said = (here.spending, self.looked_over(), unread)
+        return Sources(self.config, here.store, here.cache, *parts, *said)
 
     def sources(self) -> "Take":
         """What takes the sources of a context, as the home is at that moment."""
@@ -333,7 +330,8 @@ class Fleet:
         given = present.given(agent, wall, nonce)
         snapshot = Snapshot(self.store, documents=given.documents(agent.id))
         values = self.values.pinned() if strict else self.values
-        return self.sources_at(snapshot, values, given, self.config, self.places.prompts)
+        kept = None if self._strict else self.prompts.instead()
+        return self.sources_at(snapshot, values, given, self.config, kept or self.places.prompts)
 
     def sources_at(
         self,
@@ -353,7 +351,7 @@ class Fleet:
     def _over(self, store: "Store", values: "Values", config: "HomeConfig") -> "Fleet":
         """The same home with other grounds to stand on."""
         other = Fleet(self.root, env=self.env, as_agent=None, strict=False)
-        same = {"config": config, "schemas": self.schemas}
+        same = {"config": config, "schemas": self.schemas, "prompts": self.prompts}
         other.__dict__ |= {"store": store, "cache": values, **same}
         return other
 
