@@ -39,21 +39,25 @@ LATE, CPU, MEMORY, DAY = 1.0, 5.0, 200, 60.0
 
 def rows(folder: Path) -> Iterator[Row]:
     """Launches, idling, and a day that is played."""
+
+    def taken(word: str) -> dict[str, float]:
+        found: dict[str, float] = measuring.in_child("engine", word, str(folder))
+        return found
+
     for word, how in (("spread", f"within {SPAN:.0f} s"), ("together", "at once")):
-        said = measuring.in_child("engine", word, str(folder))
-        yield Row(f"engine, {AGENTS} due {how}: p99 to launch", f"{said['p99'] * 1000:.0f} ms",
-                  f"{PLACES} places, runs of {LASTS:g} s", None, f"<= {LATE:g}",
-                  said["p99"])  # fmt: skip
-        yield Row(f"engine, {AGENTS} due {how}: silent slots", f"{said['silent']:.0f} of {AGENTS}", "", None,
-                  "<= 0", said["silent"])  # fmt: skip
-    idle, day = (measuring.in_child("engine", word, str(folder)) for word in ("idle", "day"))
-    yield Row(f"engine, {AGENTS} agents: idle CPU", f"{idle['cpu']:.2f} % of a core", "", None, f"<= {CPU:g}",
-              idle["cpu"])  # fmt: skip
-    yield Row(f"engine, {AGENTS} agents: idle RSS", f"{idle['rss']:.0f} MiB", "", None, f"<= {MEMORY}",
-              idle["rss"])  # fmt: skip
-    yield Row(f"played: a day of {AGENTS} hourly agents", f"{day['cpu']:.0f} s of CPU",
-              f"{day['started']} runs, {day['faults']} faults", None, f"<= {DAY:g}",
-              day["cpu"])  # fmt: skip
+        said = taken(word)
+        what, p99, silent = f"engine, {AGENTS} due {how}", said["p99"], said["silent"]
+        peer = f"{PLACES} places, runs of {LASTS:g} s"
+        yield Row(f"{what}: p99", f"{p99 * 1000:.0f} ms", peer, None, f"<= {LATE:g}", p99)
+        yield Row(f"{what}: silent slots", f"{silent:.0f}", "", None, "<= 0", silent)
+    said = taken("idle")
+    what, cpu, rss = f"engine, {AGENTS} agents idle", said["cpu"], said["rss"]
+    yield Row(f"{what}: CPU", f"{cpu:.2f} % of a core", "", None, f"<= {CPU:g}", cpu)
+    yield Row(f"{what}: RSS", f"{rss:.0f} MiB", "", None, f"<= {MEMORY}", rss)
+    said = taken("day")
+    what, cpu = f"a day of {AGENTS} hourly agents, played", said["cpu"]
+    peer = f"{said['started']} runs, {said['faults']} faults"
+    yield Row(what, f"{cpu:.0f} s of CPU", peer, None, f"<= {DAY:g}", cpu)
 
 
 class Steady:
