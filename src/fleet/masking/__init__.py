@@ -101,7 +101,7 @@ def _mask_of(secret: str) -> str:
     return kind if is_mask(kind) else "[masked:environment]"
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=512)  # more would keep a process that runs for months from giving memory back
 def _seen(text: str) -> bool:
     return _may_hold(text)
 
