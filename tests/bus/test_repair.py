@@ -9,7 +9,7 @@ from rigs import Rig
 def _restored(rig: Rig, upto: int) -> None:
     """Put an earlier copy of the event log, its first `upto` records, into the rig's store."""
     copy = rig.store._logs["events"]
-    del copy.lines[upto:], copy.seqs[upto:]
+    del copy.lines[upto:], copy.seqs[upto:], copy.records[upto:]
     copy.head = upto
 
 

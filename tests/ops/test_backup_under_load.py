@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from fleet import processes, wiring
+from fleet import processes
 from fleet.errors import LockTimeout
 from fleet.ops.verify import verify
+from fleet.wiring import locking
 from fleets import Scripted, running, until
 
 WRITER = """
@@ -92,7 +93,7 @@ def check_restored(copy: Scripted, said: list[list[str]]) -> None:
 
 def test_a_backup_and_a_trim_wait_for_each_other(scripted: Scripted, monkeypatch) -> None:
     """While the files are copied nothing is moved: the other is told who is at work."""
-    monkeypatch.setattr(wiring, "MAINTENANCE", 0.05)
+    monkeypatch.setattr(locking, "MAINTENANCE", 0.05)
     scripted.agent("worker", "true")
     fleet = scripted.fleet
     fleet.bus.emit(fleet.author, "note", {"n": "1"})

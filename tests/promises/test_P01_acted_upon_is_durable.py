@@ -177,7 +177,7 @@ def prepared(fleet: Fleet, name: str = "worker") -> str:
     facts = context.manifest["facts"]
     assert isinstance(facts, dict)
     fleet.runs.start(SYSTEM, name, run, slot=f"hand:{run}", context=facts)
-    launch._hold(fleet, agent, run)
+    launch.hold(fleet, agent, run)
     return run
 
 

@@ -206,7 +206,7 @@ def test_every_reading_command_is_compared() -> None:
         "trim",
         "retract",
     }
-    of_the_machine = {"install-service", "doctor", "migrate", "version", "reindex"}
+    of_the_machine = {"install-service", "forecast", "doctor", "migrate", "version", "reindex"}
     built_above = {"context"}
     compared = {word for line in READS for word in line.split() if word in COMMANDS}
 
