@@ -1,12 +1,19 @@
 """Whatever goes wrong, no slot is silent, doubled, over the cap or over the budget."""
 
+from collections import Counter
+from pathlib import Path
+from random import Random
+
 import pytest
 
 import opinions
-from fleet.config.model import HomeConfig
+from fleet.config.model import Agent, HomeConfig, Schedule
+from fleet.runs import Verdict
 from fleet.simulator import oracle
+from fleet.simulator.courses import Course, Invented
 from fleet.simulator.faults import KINDS
-from plays import troubled
+from fleet.simulator.play import Play
+from plays import SPRING, home, troubled
 
 WEEK = 7.0
 
@@ -25,6 +32,31 @@ def test_three_bad_days(growth: HomeConfig, monkeypatch: pytest.MonkeyPatch, see
     assert oracle.faults(play) == []
     assert {fault.kind for fault in play.told.faults} == set(KINDS)
     assert len(play.launcher.started) > 60
+
+
+class Failing(Invented):
+    """Runs that crash after ten seconds."""
+
+    def course(self, agent: Agent, rng: Random) -> Course:
+        """See `Courses`."""
+        del agent, rng
+        return Course(10.0, Verdict("crashed", "exit 1", cost_usd=0.0))
+
+
+def test_who_fails_on_and_on_is_held_and_then_paused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each five minutes a crash: five runs, three more between growing waits, then nobody."""
+    objections = opinions.listen(monkeypatch)
+    config = home(tmp_path, {"a": {"schedule": (Schedule(every=300.0),)}})
+    play = Play(config, SPRING, Failing(config), seed=1)
+
+    play.run(4 * 3600)
+
+    found = Counter(str(one["result"]) for one in oracle.fires(play))
+    assert objections == []
+    assert oracle.faults(play) == []
+    assert found == {"started": 8, "breaker_open": 14, "paused": 26}
 
 
 @pytest.mark.prove

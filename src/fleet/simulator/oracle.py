@@ -53,13 +53,19 @@ def slots_due(play: Play) -> dict[str, list[datetime]]:
     return {name: sorted(some) for name, some in found.items()}
 
 
+def fires(play: Play) -> list[Body]:
+    """What the log `fires` says of slots: what became of them, and what they waited for."""
+    found = _bodies(play.person, "fires")
+    return [body for body in found if body["op"] in {"fire", "deferred"}]
+
+
 class _Told:
     """What the records of a play say."""
 
     def __init__(self, play: Play) -> None:
         self._play = play
         self._fleet = play.person
-        self._fires = list(_bodies(self._fleet, "fires"))
+        self._fires = fires(play)
         self._due = slots_due(play)
         self._stalls = play.told.stalls
 
@@ -89,10 +95,10 @@ class _Told:
 
     def waited_for_nothing(self) -> Iterator[str]:
         """Slots that started late though a place was free, and nothing says why."""
-        fires = {_name(one): one for one in self._fires if one["op"] == "fire"}
+        settled = {_name(one): one for one in self._fires if one["op"] == "fire"}
         deferred = {_name(one) for one in self._fires if one["op"] == "deferred"}
         for one in self._play.launcher.started:
-            fire = fires.get((one.agent, one.slot, one.attempt))
+            fire = settled.get((one.agent, one.slot, one.attempt))
             if not fire or _name(fire) in deferred or not one.slot[:1].isdigit():
                 continue
             due = wall_of(str(fire["due"]))

@@ -112,6 +112,7 @@ class Play:
     def run(self, seconds: float) -> None:
         """Let so much time pass."""
         end = self.clock.elapsed + seconds
+        self._pass()
         while self.clock.elapsed < end:
             self.clock.advance(min(self._next(), end) - self.clock.elapsed)
             while self._coming and self._coming[0][0] <= self.clock.elapsed:

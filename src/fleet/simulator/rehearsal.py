@@ -7,12 +7,12 @@ from zoneinfo import ZoneInfo
 
 from fleet.config.model import HomeConfig
 from fleet.identity import SYSTEM
-from fleet.logs import between
 from fleet.records import Body, wall_of
 from fleet.runs import Run, Verdict
 from fleet.simulator.clock import Clock
 from fleet.simulator.forecast import Forecast
 from fleet.simulator.launcher import Started
+from fleet.simulator.oracle import fires
 from fleet.simulator.past import Remembered
 from fleet.simulator.play import Play
 from fleet.wiring import Fleet
@@ -52,7 +52,7 @@ class Rehearsal:
 
         self._play = Play(config, known.begin, courses, seed=seed, before=before)
         self._play.run(known.days * 86400)
-        self._fires = _fires(self._play.person)
+        self._fires = fires(self._play)
         self._started = self._play.launcher.started
         self.waits = sorted(self._waits(), key=lambda one: (-one.seconds, one.due))
         self.busiest = max((one.alive for one in self._started), default=0)
@@ -159,11 +159,6 @@ def _remember(home: Fleet, runs: "list[Run]") -> None:
             "ok", cost_usd=run.cost_usd, tokens_in=run.tokens_in, tokens_out=run.tokens_out
         )
         home.runs.finish(run.agent, run.id, verdict, ended=run.ended)
-
-
-def _fires(fleet: Fleet) -> list[Body]:
-    records = between(fleet.store, "fires", 0, fleet.store.head("fires"))
-    return [record.body for record in records if record.body["op"] in {"fire", "deferred"}]
 
 
 def _slot(one: Started) -> tuple[object, object, object]:

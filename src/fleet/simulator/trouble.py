@@ -13,7 +13,6 @@ from fleet.simulator.play import Play
 EDITED = (Schedule(every=2 * HOUR), Schedule(cron="5 */3 * * *"), Schedule(every=1.5 * HOUR))
 FOR_EVER = 1e9  # seconds: longer than any timeout
 ARMED = 60.0  # seconds in which a runner that is to die in the midst of a write gets to one
-CRASHES = 6  # in a row, when an agent is named: enough to open its breaker
 PERSON = "operator"
 
 
@@ -40,8 +39,7 @@ class _Trouble:
         self._play.launcher.fates.setdefault(fault.agent, []).append(course)
 
     def _crash(self, fault: Fault) -> None:
-        for _ in range(CRASHES if fault.agent else 1):
-            self._fate(fault, Course(20.0, Verdict("crashed", "exit 1", cost_usd=0.02)))
+        self._fate(fault, Course(20.0, Verdict("crashed", "exit 1", cost_usd=0.02)))
 
     def _lost(self, fault: Fault) -> None:
         self._fate(fault, Course(45.0, LOST))
