@@ -193,6 +193,19 @@ def test_in_shadow_mode_a_question_is_asked_and_the_rest_waits(desk: Desk) -> No
     assert [one["type"] for one in desk.lists("coming", "remind")] == ["reminder-due", "note"]
 
 
+def test_options_may_be_a_list_in_json(desk: Desk) -> None:
+    """Models write lists as JSON: its members are the options, and a broken one is refused."""
+    asked, broken = desk.agent.does(
+        call("ask", "which?", "--options", '["yes", "no, never"]'),
+        call("ask", "which one?", "--options", '["yes", "no"'),
+    )
+
+    (question,) = desk.lists("question", "answer")
+    assert asked.code == 0
+    assert question["options"] == ["yes", "no, never"]
+    assert (broken.code, "--options yes,no" in broken.err) == (2, True)
+
+
 def _lines(desk: Desk) -> list[str]:
     text = (desk.home.root / "agents" / "worker.yaml").read_text()
     return [line for line in text.splitlines() if line.startswith("command:")]

@@ -81,3 +81,30 @@ def test_unknown_names_are_4_with_what_there_is(home: Path) -> None:
     for (words, said), one in zip(asked, done[1:], strict=True):
         assert one.code == 4, (words, one)
         assert said in one.err, (words, one)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["emit", "price", "--at", "3d", "n=4"], "say fleet emit price --in 3d n=4"),
+        (["emit", "price", "n=4", "--later=3d"], "say fleet emit price n=4 --in=3d"),
+        (["emit", "price", "n=4", "--in", "in 2 hours"], "say fleet emit price n=4 --in 2h"),
+        (["emit", "price", "n=4", "--in"], "say fleet emit price n=4 --in 3d"),
+        (["emit", "price", "--in", "3d", "n=4", "extra"], "price --in 3d n=4 extra=VALUE"),
+        (["emit", "price", "n=x"], "fleet emit price n=<integer>"),
+        (["--as", "outreach", "remind", "in 3 days", "x"], "say fleet --as outreach remind 3d x"),
+        (["--as", "outreach", "remind", "tomorrow", "x"], "say fleet --as outreach remind 1d x"),
+        (["--as", "outreach", "remind", "tomorrow", "x", "y"], "remind 1d 'x y'"),
+        (["--as", "outreach", "remind", "30 minutes", "x"], "say fleet --as outreach remind 30m x"),
+        (["--as", "outreach", "remind", "list"], "say fleet --as outreach remind\n"),
+    ],
+)  # fmt: skip
+def test_no_corrected_line_does_something_else(home: Path, words: list[str], said: str) -> None:
+    """What was to come later is not emitted at once, and the line has what the fault asks for."""
+    schema = '{"type": "object", "properties": {"n": {"type": "integer"}}}'
+    (home / "schemas" / "price.json").write_text(schema)
+
+    (done,) = many(home, [call(*words)])
+
+    assert done.code in {2, 3}
+    assert said in done.err

@@ -191,14 +191,17 @@ class Emitter:
 
 
 def _corrected(kind: "EventType", payload: Body, to: str | None) -> str:
-    """The whole command again, with `…` where a required field is missing."""
+    """The whole command again: `…` for a missing field, the kind of one that is another."""
     import json
     from shlex import quote  # only a mistake pays for them
 
     fields = dict.fromkeys(kind.required) | payload
+    wanted = kind.properties
     words = [
         f"{name}=…"
         if value is None
+        else f"{name}=<{wanted[name]}>"
+        if isinstance(value, str) and wanted.get(name, "string") not in {"", "string"}
         else quote(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
         for name, value in fields.items()
     ]

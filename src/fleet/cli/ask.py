@@ -11,8 +11,8 @@ from fleet.cli.grammar import ahead, command
 from fleet.cli.inputs import argument, text_of
 from fleet.cli.output import Item, local, say_items, say_objects, say_written, soon
 from fleet.cli.session import Session, pass_session
-from fleet.errors import Usage
-from fleet.strictjson import dumps
+from fleet.errors import Rejected, Usage
+from fleet.strictjson import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,11 +173,13 @@ def _written(record: "Record") -> dict[str, object]:
 
 
 def _options(text: str) -> list[str]:
-    """The options in `yes,no`.
+    """The options in `yes,no`, or in a list in JSON.
 
     Raises:
         Usage: they are separated by something else.
     """
+    if text.lstrip().startswith("["):
+        return _listed(text)
     found = [part.strip() for part in argument(text).split(",")]
     if len(found) == 1:
         for sign in "|/;":
@@ -186,6 +188,17 @@ def _options(text: str) -> list[str]:
                 fix = f"fleet ask 'TEXT' --options {','.join(parts)}"
                 raise Usage("options are separated by commas", fix)
     return found
+
+
+def _listed(text: str) -> list[str]:
+    """The options in `["yes", "no"]`: models write lists as JSON."""
+    try:
+        found = loads(text)
+    except Rejected:
+        found = None
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise Usage("options are separated by commas", "fleet ask 'TEXT' --options yes,no")
+    return [str(one).strip() for one in found]
 
 
 def _list(session: Session, found: "Sequence[Question]", *, as_json: bool) -> None:

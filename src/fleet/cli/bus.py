@@ -190,7 +190,7 @@ def _split(fields: Sequence[str], objects: Sequence[str]) -> tuple[dict[str, str
 
 def _pair(text: str) -> tuple[str, str]:
     name, found, value = argument(text).partition("=")
-    if not found or not name:
+    if not found or not name or name.startswith("--"):  # an option that there is not
         raise Usage(f"'{text}' is no KEY=VALUE", "say name=value, in one pair of quotes: 'a=b c'")
     return name, value
 

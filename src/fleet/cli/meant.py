@@ -6,6 +6,7 @@ leads to takes its words.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 
 import click
@@ -18,7 +19,18 @@ from fleet.strictjson import loads
 from fleet.talk.direct import direct_name
 
 MOST = 6  # rules in a row
-_OF_EMIT = {"--data", "--payload", "--to", "--id", "--cause", "--in"}
+_OF_EMIT = {
+    "--data": "JSON",
+    "--payload": "JSON",
+    "--to": "AGENT",
+    "--id": "KEY",
+    "--cause": "REF",
+    "--in": "3d",
+}
+_LATER = {"--at", "--after", "--when", "--delay", "--later", "--on"}  # typed for `emit --in`
+_DELAY = re.compile(
+    r"(?:in )?(\d+) ?(m)(?:in(?:ute)?s?)?|(?:in )?(\d+) ?([hdw])(?:(?:our|ay|eek)s?)?"
+)
 _FIELD = re.compile(r"--([A-Za-z_][\w-]*)(?:=(.*))?", re.DOTALL)
 _COLON = re.compile(r"([A-Za-z_][\w-]*):(.*)", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
@@ -32,9 +44,9 @@ def meant(session: Session) -> list[str] | None:
     if not words:
         return None
     spelled = _spelled(words)
-    guess = spelled if spelled != words else _by_rules(words, session)
+    guess = spelled if spelled != words else _by_rules(_timed(words), session)
     guess = _addressed(_in_place(guess), session)
-    guess = _fields(guess) if guess[0] == "emit" else guess
+    guess = _fields(guess, session) if guess[0] == "emit" else guess
     if guess == words or not _is_taken(guess, session):
         return None
     return [*([] if session.in_run else before), *guess]
@@ -59,6 +71,24 @@ def _spelled(words: list[str]) -> list[str]:
         return words
     near = get_close_matches(words[1], group.commands, n=1, cutoff=0.75)
     return [words[0], *near, *words[2:]] if near else words
+
+
+def _timed(words: list[str]) -> list[str]:
+    """`words` with each delay in words, `in 3 days`, as it is written here: `3d`."""
+    if words[0] == "remind":
+        return [words[0], *(word if word == "tomorrow" else _delay(word) for word in words[1:])]
+    if words[0] == "emit":  # whose fields are the caller's own words
+        when = {"--in", *_LATER}
+        pairs = zip(["", *words], words, strict=False)
+        return [_delay(word) if before in when else word for before, word in pairs]
+    return words
+
+
+def _delay(word: str) -> str:
+    if word == "tomorrow":
+        return "1d"
+    found = _DELAY.fullmatch(word)
+    return "".join(part for part in found.groups() if part) if found else word
 
 
 # Rules --------------------------------------------------------------------------------------------
@@ -189,12 +219,12 @@ def _addressed(words: list[str], session: Session) -> list[str]:
 # The fields of an event ---------------------------------------------------------------------------
 
 
-def _fields(words: list[str]) -> list[str]:
+def _fields(words: list[str], session: Session) -> list[str]:
     """An `emit` whose fields are all `name=value`: from options, `name: value`, broken JSON."""
-    made, rest = words[:2], iter(words[2:])
+    made, rest = words[:2], iter(_put_off(words[2:], _own_fields(words[1:2], session)))
     for word in rest:
         if word in _OF_EMIT:
-            value = next(rest, "")
+            value = next(rest, "") or _OF_EMIT[word]
             if word in {"--data", "--payload"} and _is_broken(value):
                 made += _in_json(value)
             elif (word, value) != ("--to", "all"):
@@ -206,12 +236,27 @@ def _fields(words: list[str]) -> list[str]:
         elif word.startswith("{"):
             made += list(_in_json(word)) if _is_broken(word) else [word]
         elif named := _FIELD.fullmatch(word) or _COLON.fullmatch(word):
-            made.append(f"{named[1]}={named[2] or next(rest, '')}")
+            made.append(f"{named[1]}={named[2] or next(rest, 'VALUE')}")
         elif _NAME.fullmatch(word):
-            made.append(f"{word}={next(rest, '')}")
+            made.append(f"{word}={next(rest, 'VALUE')}")
         else:
             made.append(word)
     return made
+
+
+def _put_off(words: Sequence[str], own: AbstractSet[str]) -> Iterator[str]:
+    """`words` with `--in` for what else says when, unless the type has a field of that name."""
+    for word in words:
+        name, equals, value = word.partition("=")
+        later = name in _LATER and name.removeprefix("--") not in own
+        yield f"--in{equals}{value}" if later else word
+
+
+def _own_fields(types: Sequence[str], session: Session) -> AbstractSet[str]:
+    try:
+        return session.fleet.schemas.get(types[0]).properties.keys() if types else set()
+    except FleetError:  # no such type: nobody knows its fields
+        return set()
 
 
 def _is_broken(text: str) -> bool:

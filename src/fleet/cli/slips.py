@@ -77,6 +77,7 @@ remind N hour|hours +                          > remind Nh +
 remind N minute|minutes to|that +              > remind Nm +
 remind N minute|minutes +                      > remind Nm +
 remind tomorrow +                              > remind 1d +
+remind list|ls|show|all                        > remind
 remind PLAIN to|that +                         > remind PLAIN +
 remind TEXT PLAIN                              > remind PLAIN TEXT
 remind TEXT                                    > remind 3d TEXT
