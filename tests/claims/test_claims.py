@@ -476,3 +476,17 @@ def test_a_list_costs_what_is_open(store, clock, monkeypatch) -> None:
 
     assert [claim.key for claim in claims.live("lead:")] == ["lead:busy"]
     assert asked == [claim_document("lead:busy")]
+
+
+def test_whose_keys_are_found_without_asking_for_each(claims, clock) -> None:
+    """The keys of a run are its own; what may be held has all of them, expired ones too."""
+    for key, run in (("cap:1", "r1"), ("cap:2", "r2"), ("agent:a", "r1")):
+        claims.take_system(key, holder="a", run=run, ttl=60)
+
+    assert claims.held_by("r1") == ["agent:a", "cap:1"]
+    assert claims.held_by("r2", "cap:") == ["cap:2"]
+    assert claims.held_by("r2", "agent:") == []
+    assert claims.maybe_held("cap:") == ["cap:1", "cap:2"]
+    clock.advance(61)
+    assert claims.held_by("r1") == []
+    assert claims.maybe_held("cap:") == ["cap:1", "cap:2"]

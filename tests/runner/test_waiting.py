@@ -89,3 +89,20 @@ def test_of_many_those_whose_turn_it_is_are_looked_at() -> None:
     most = 2 + AT_HAND
     assert found == sorted({*NAMES[:most], *NAMES[50 : 50 + most - 1], "a090"})
     assert len(waiting.at_hand(home, NOON, 2, all_of_them=True)) == len(NAMES)
+
+
+def test_what_is_due_later_is_known_whatever_else_waits(waiting: Waiting) -> None:
+    """An agent with a slot for no known time beside one for a known one: that moment is known.
+
+    When it has passed and nothing waits for a time any more, none is.
+    """
+    retry = NOON + timedelta(minutes=5)
+    running = Decision("a000", slot(0), WAIT, "run r was still going")
+    later = Decision("a000", slot(5), WAIT, "not due yet", until=retry)
+
+    waiting.settle_down([running, later], NOON)
+    assert at_hand(waiting) == ["a000"]
+    assert waiting.next_moment() == retry
+
+    waiting.settle_down([running], retry)
+    assert waiting.next_moment() is None

@@ -13,6 +13,7 @@ from fleet.simulator import oracle
 from fleet.simulator.courses import Course, Invented
 from fleet.simulator.faults import KINDS
 from fleet.simulator.play import Play
+from fleet.stores.ram import RamCache, RamStore
 from plays import SPRING, home, troubled
 
 WEEK = 7.0
@@ -70,3 +71,17 @@ def test_a_bad_week(growth: HomeConfig, monkeypatch: pytest.MonkeyPatch, seed: i
     assert objections == []
     assert oracle.faults(play) == []
     assert sum(map(len, oracle.slots_due(play).values())) > 200
+
+
+def test_a_store_that_checks_nothing_plays_the_same(
+    growth: HomeConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What plays leave out to be fast, masks and encodings of documents, decides nothing."""
+    quick = troubled(growth, 3, 1.5)
+    monkeypatch.setattr(
+        "fleet.simulator.play.in_memory", lambda clock: (RamStore(clock), RamCache())
+    )
+    checked = troubled(growth, 3, 1.5)
+
+    assert quick.launcher.started == checked.launcher.started
+    assert quick.told.lines == checked.told.lines

@@ -179,12 +179,17 @@ class Claims:
         found = (self.get(key) for key in open_keys(self._store, self._cache, prefix))
         return [claim for claim in found if claim is not None]
 
-    def maybe_held(self, prefix: str = "", run: str | None = None) -> list[str]:
-        """Keys that begin with `prefix` and may be held (with `run`: by it), by the log alone.
+    def maybe_held(self, prefix: str = "") -> list[str]:
+        """Keys that begin with `prefix` and may be held, by the log alone.
 
         Those of claims that have expired, but not been released, may be among them.
         """
-        return list(open_keys(self._store, self._cache, prefix, run))
+        return list(open_keys(self._store, self._cache, prefix))
+
+    def held_by(self, run: str, prefix: str = "") -> list[str]:
+        """Keys that begin with `prefix` and that `run` holds."""
+        keys = open_keys(self._store, self._cache, prefix, run)
+        return [key for key in keys if (claim := self.get(key)) and claim.run == run]
 
     def history(self, key: str) -> list[Record]:
         """What happened to `key`, oldest first, the newest 200 changes.

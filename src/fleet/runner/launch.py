@@ -178,7 +178,7 @@ def hold(fleet: Fleet, agent: Agent, run: str) -> None:
     Raises:
         Held: it took so long to get here that another run of the agent began.
     """
-    places = fleet.claims.maybe_held("cap:", run)
+    places = fleet.claims.held_by(run, "cap:")
     for key in (f"agent:{agent.id}", *places):
         ttl = agent.timeout + agent.grace + MARGIN
         fleet.claims.take_system(key, holder=agent.id, run=run, ttl=ttl)
