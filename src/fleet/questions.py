@@ -5,7 +5,9 @@ It starts no run: an answer is an event addressed to the agent, and wakes it lik
 
 import shlex
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from zoneinfo import ZoneInfo
 
 from fleet.alerts import raise_alert, seen_to
 from fleet.bus.events import STREAM as EVENTS
@@ -183,7 +185,7 @@ class Questions:
         if len(note.encode()) > MAX_TEXT:
             raise Rejected(f"a note has at most {MAX_TEXT} bytes", "send the rest: fleet send")
         if question.answer is not None:
-            raise _refusal(question, question.answer)
+            raise _refusal(question, question.answer, self._config.timezone)
         self._store.sync(STREAM)
         ident = new_id(self._store.now().wall)
         body: Body = {
@@ -198,7 +200,7 @@ class Questions:
         draft = Draft(body, ident, f"answered/{question.record.seq}", ("op", "target"))
         record = self._store.append(STREAM, [draft])[0]
         if record.id != ident:  # another person was faster
-            raise _refusal(question, record)
+            raise _refusal(question, record, self._config.timezone)
         return record
 
     def tell(self) -> list[Record]:
@@ -281,12 +283,26 @@ class Questions:
             "by": said.body["by"],
         }
         event = self._store.append(EVENTS, [Draft(body, key=asked.ref, same=("type",))])[0]
+        if agent not in self._config.agents:
+            self._tell_unread(asked, event)
         by, person = str(said.body["from_agent"]), said.body["by"]
         person = person if isinstance(person, dict) else None
         seen_to(self._store, self._cache, KIND, asked.ref, by, person)
         done: Body = {"op": "told", "target": seq, "event": event.ref}
         self._store.append(STREAM, [Draft(done, key=f"told/{seq}", same=("op", "target"))])
         return event
+
+    def _tell_unread(self, asked: Record, event: Record) -> None:
+        to = str(event.body["to_agent"])
+        raise_alert(
+            self._store,
+            kind="no-addressee",
+            subject=to,
+            what=f"the answer to {asked.ref} is {event.ref} for {to}, and no agent is called so",
+            done="it stands in the log, and waits for an agent of that name",
+            fix=f"fleet show {event.ref}, and send it to another if it matters",
+            key=f"no-addressee/{asked.ref}",
+        )
 
     def _answer_to(self, seq: int) -> Record | None:
         if str(seq) in self._state()["open"]:
@@ -353,11 +369,14 @@ def _chosen(question: Question, option: str) -> str:
     if option.strip().casefold() not in said:
         ref = question.record.ref
         choices = ", or ".join(f"fleet answer {ref} {shlex.quote(one)}" for one in question.options)
-        raise Usage(f"'{clip(option, 80)}' is no option of {ref}", f"say {choices}")
+        asks = f"{question.agent} asks in {ref}: {clip(question.text, _SHOWN)}"
+        no_option = f"'{clip(option, 80)}' is no option of {ref}"
+        raise Usage(no_option if option.strip() else asks, f"say {choices}")
     return said[option.strip().casefold()]
 
 
-def _refusal(question: Question, answer: Record) -> Rejected:
-    said = f"{answer.body['option']} by {answer.body['from_agent']}, {answer.at}"
+def _refusal(question: Question, answer: Record, zone: str) -> Rejected:
+    at = f"{datetime.fromisoformat(answer.at).astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M}"
+    said = f"{answer.body['option']} by {answer.body['from_agent']}, {at}"
     what = f"{question.record.ref} is answered: {said}"
     return Rejected(what, f"fleet send {question.agent} 'TEXT' tells it more")

@@ -65,7 +65,15 @@ class Staged:
             "same": list(draft.same) if draft.same is not None else None,
             "claim": guard.key if guard else None,
         }
-        key = f"{stream}/{draft.key}" if draft.key is not None else None
+        if draft.key is None:
+            return Draft(body)
+        key = f"{stream}/{draft.key}"
+        before = with_key(self._store, PREFIX + self._run, key)
+        if before is not None and draft.same is not None:
+            # Like the store's: said again it may differ in all but `same`.
+            first = cast("Body", before.body["body"])
+            told = {name for name in draft.same if name in first or name in draft.body}
+            body["body"] = {**first, **{name: draft.body.get(name) for name in told}}
         return Draft(body, key=key, same=("stream", "body"))
 
     def put(self, key: str, body: Body, *, expect: int | None, guard: Guard | None = None) -> int:

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from shutil import copytree
 
 import jsonschema
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from calls import Actor, Done, call, many
 from fleet.audit.retract import retract
 from fleet.retractions import Retractions
+from fleet.runner import lead
 from fleets import Scripted, until
 
 DOCS = Path(__file__).parents[2] / "docs" / "json"
@@ -204,6 +206,52 @@ def test_options_may_be_a_list_in_json(desk: Desk) -> None:
     assert asked.code == 0
     assert question["options"] == ["yes", "no, never"]
     assert (broken.code, "--options yes,no" in broken.err) == (2, True)
+
+
+def test_a_staged_delay_is_one_record_and_is_shown(desk: Desk) -> None:
+    """P5: in a shadow run the same id and delay is one record, and a person sees when it is due."""
+    desk.home.agent("worker", "", *_lines(desk), "mode: shadow")
+    words = ("emit", "note", "n=1", "--id", "S", "--in")
+    first, again, other = desk.agent.does(
+        call(*words, "3d"), call(*words, "3d"), call(*words, "1d")
+    )
+
+    assert (first.code, again.code, other.code) == (0, 0, 3)
+    assert again.out == first.out
+    assert re.search(
+        r"later: note · due \d{4}-\d\d-\d\d", desk.says("shadow", "list", "worker").out
+    )
+
+
+def test_an_answer_that_reaches_nobody_is_said(desk: Desk) -> None:
+    """Who answers an agent that is gone, says no option, or answers late, is told so."""
+    desk.agent.does(call("ask", "mail these 300?"))
+    bare = desk.says("answer", "questions#1")
+    desk.home.agent("other", "", *_lines(desk))
+    retired = desk.says("agent", "retire", "worker")
+    assert retired.code == 0, retired
+    done = desk.says("answer", "questions#1", "yes")
+    late = desk.says("answer", "questions#1", "no")
+
+    assert (bare.code, "mail these 300?" in bare.err, "answer questions#1 yes" in bare.err) == (
+        2, True, True,
+    )  # fmt: skip
+    assert (done.code, "nobody is told: there is no agent worker" in done.err) == (0, True)
+    assert "no-addressee" in desk.says("alerts").out
+    assert re.search(r"yes by \S+, \d{4}-\d\d-\d\d \d\d:\d\d:", late.err)
+
+
+def test_an_answer_in_a_copy_is_refused(desk: Desk) -> None:
+    """What is answered in a copy would not reach the agents, which run elsewhere: exit 6."""
+    desk.agent.does(call("ask", "mail these 300?"))
+    lead.settle_in(desk.home.fleet, take_over=False)
+    copy = desk.home.root.with_name("copy")
+    copytree(desk.home.root, copy, symlinks=True)
+
+    (refused,) = many(copy, [call("--home", str(copy), "answer", "questions#1", "yes")])
+
+    assert (refused.code, "this home is a copy" in refused.err) == (6, True)
+    assert desk.says("answer", "questions#1", "yes").code == 0
 
 
 def _lines(desk: Desk) -> list[str]:

@@ -260,3 +260,20 @@ def test_what_is_taken_back_while_it_is_delivered_is_taken_back(asks: Asks, kill
     assert asks.shown("reply-handler") == []
     assert taken.reason_of("events", 1) == "wrong page"
     assert asks.later.deliver() == []
+
+
+def test_an_id_stands_for_one_delay(asks: Asks) -> None:
+    """P5: the same delay said again later is the same record; another one, or none, is refused."""
+    author = in_run("outreach")
+    first = asks.later.remind(author, "call", due=asks.ahead(3 * HOUR), when="3h", key="R")
+    asks.clock.advance(60)
+
+    assert asks.later.remind(author, "call", due=asks.ahead(3 * HOUR), when="3h", key="R") == first
+    with pytest.raises(Rejected, match="used for another record"):
+        asks.later.remind(author, "call", due=asks.ahead(HOUR), when="1h", key="R")
+    wait(asks, key="Z")
+    asks.bus.emit(author, "pricing-change", PRICE, key="N")
+    with pytest.raises(Rejected, match="used for another record"):
+        asks.bus.emit(author, "pricing-change", PRICE, key="Z")
+    with pytest.raises(Rejected, match="used for another record"):
+        wait(asks, key="N")

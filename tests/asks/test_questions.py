@@ -125,7 +125,7 @@ def test_a_question_is_answered_once(asks: Asks) -> None:
 
     assert len(won) == 1
     assert len(lost) == 7
-    said = f"questions#1 is answered: {won[0].body['option']} by operator, {won[0].at}"
+    said = f"questions#1 is answered: {won[0].body['option']} by operator, 2027-01-15 08:00"
     assert {type(one) for one in lost} == {Rejected}
     assert {one.what for one in lost} == {said}
     assert len(asks.questions.tell()) == 1

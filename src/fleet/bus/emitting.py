@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fleet.alerts import raise_alert
 from fleet.bus.events import STREAM, seq_of
 from fleet.errors import Held, NotAllowed, Rejected, Stale, TryAgain, Unknown
-from fleet.logs import has_key, record_at
+from fleet.logs import has_key, record_at, with_key
 from fleet.ports import Cache, Store
 from fleet.records import Body, Draft, Guard, NotHeldByOther, Record, claim_document, rfc3339
 from fleet.schemas.own import OWN
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Permit = Callable[["Author", str], Guard]
 
+LATER = "later"  # the log of what waits for its time
 SAME = ("from_agent", "type", "to_agent", "payload")  # a repeated id means the same event
 OWN_KEYS = ("later#", "questions#", "deadletters#")  # ids of events that other logs brought about
 
@@ -101,9 +102,18 @@ class Emitter:
         if subject is not None:
             body["subject"] = subject
         if not has_key(self._store, log, key):  # a repeated event was let in already
+            self._check_key(key, log)
             self._check_chain(author, cause, hops)
             self._check_count(author, more)
         return Draft(body, key=key, same=SAME)
+
+    def _check_key(self, key: str | None, log: str) -> None:
+        """Refuse a key that stands for an event of the other log: at once, or at its time."""
+        other = LATER if log == STREAM else STREAM
+        found = with_key(self._store, other, key) if key is not None else None
+        if found is not None:
+            what = f"the id {key!r} was used for another record ({found.ref})"
+            raise Rejected(what, "give this one another id")
 
     def _addressee(self, type_name: str, payload: Body, to: str | None) -> str | None:
         """The agent it goes to, by the caller's word or by the type's own field."""

@@ -32,7 +32,7 @@ MOST_WAITING = 100  # events of one author that wait at once
 LONGEST = 400 * 86400.0  # seconds that one may wait
 AT_ONCE = 50  # events appended together: to look for their keys costs the same for all
 MAX_TEXT = 4096  # bytes of UTF-8 of a reminder
-_OWN = frozenset({"op", "due"})  # names of the body that its event does not have
+_OWN = frozenset({"op", "due", "when"})  # names of the body that its event does not have
 
 
 class Waiting(NamedTuple):
@@ -73,11 +73,14 @@ class Later:
         payload: Body,
         *,
         due: float,
+        when: str | None = None,
         to: str | None = None,
         key: str | None = None,
         cause: str | None = None,
     ) -> Record:
         """Store an event that becomes one at `due` (epoch seconds); checked now as `Bus.emit` does.
+
+        `when` is what the caller typed for it: under one key another one is another event.
 
         Raises:
             Usage: `due` is not ahead, or over `LONGEST`.
@@ -96,10 +99,18 @@ class Later:
         draft = self._emitter.draft(
             author, type, payload, to=to, key=key, cause=cause, log=STREAM, more=of_run
         )
-        return self._append(author, draft, due, waiting)
+        return self._append(author, draft, due, when, waiting)
 
-    def remind(self, author: "Author", text: str, *, due: float, key: str | None = None) -> Record:
-        """Store a note of an agent to itself, which it is told at `due` (epoch seconds).
+    def remind(
+        self,
+        author: "Author",
+        text: str,
+        *,
+        due: float,
+        when: str | None = None,
+        key: str | None = None,
+    ) -> Record:
+        """Store a note of an agent to itself, told at `due` (epoch seconds); `when` as in `emit`.
 
         Raises:
             Usage: the author is no agent, says nothing, or `due` is not ahead or too far.
@@ -125,7 +136,8 @@ class Later:
         }
         if author.by is not None:
             body["by"] = author.by
-        return self._append(author, Draft(body, key=key, same=SAME), due, self.waiting())
+        draft = Draft(body, key=key, same=SAME)
+        return self._append(author, draft, due, when, self.waiting())
 
     def waiting(self) -> list[Waiting]:
         """What waits and was not taken back, the first that is due first."""
@@ -174,7 +186,14 @@ class Later:
             what = "is not ahead" if ahead <= 0 else "is more than 400 days ahead"
             raise Usage(f"{rfc3339(due)} {what}", "say 3d, 03:00, a date or an instant")
 
-    def _append(self, author: "Author", draft: Draft, due: float, waiting: list[Waiting]) -> Record:
+    def _append(
+        self,
+        author: "Author",
+        draft: Draft,
+        due: float,
+        when: str | None,
+        waiting: list[Waiting],
+    ) -> Record:
         """The event as it waits; one that is repeated under its key is not counted again."""
         names = self._config.names_of(author.name)
         mine = [one for one in waiting if one.author in names]
@@ -183,7 +202,9 @@ class Later:
             what = f"{counted(len(mine), 'event')} of {author.name} wait for their time already"
             raise TryAgain(f"{what}, the most there may be", f"the next is due {first}")
         body: Body = {**draft.body, "op": LATER, "due": rfc3339(due)}
-        return self._store.append(STREAM, [draft._replace(body=body)])[0]
+        if when is not None:  # `due` of the same delay, said again later, is another
+            body["when"] = when
+        return self._store.append(STREAM, [draft._replace(body=body, same=(*SAME, "when"))])[0]
 
     # Delivery --------------------------------------------------------------------------------
 

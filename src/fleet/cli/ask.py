@@ -9,7 +9,7 @@ import click
 
 from fleet.cli.grammar import ahead, command
 from fleet.cli.inputs import argument, text_of
-from fleet.cli.output import Item, local, say_items, say_objects, say_written, soon
+from fleet.cli.output import Item, local, say_error, say_items, say_objects, say_written, soon
 from fleet.cli.session import Session, pass_session
 from fleet.errors import Rejected, Usage
 from fleet.strictjson import dumps, loads
@@ -87,14 +87,22 @@ def answer_command(
     if ref is None:
         _list(session, questions.open(), as_json=as_json)
         return
+    from fleet.runner.lead import require_original
+
+    require_original(fleet, "answer there, or fleet up --take-over makes this one run")
     questions.tell()  # what a command that was cut off left behind
     question = questions.get(ref)
     said = argument(option) if option is not None else ""
     record = questions.answer(fleet.author, question, said, note=argument(note))
     told = [event for event in questions.tell() if event.key == question.record.ref]
     line = f"answered {question.record.ref} {record.body['option']}"
-    line += "".join(f" · {event.body['to_agent']} is told by {event.ref}" for event in told)
+    reached = [one for one in told if one.body["to_agent"] in fleet.config.agents]
+    line += "".join(f" · {one.body['to_agent']} is told by {one.ref}" for one in reached)
     say_written(session, as_json=as_json, fields=_written(record), line=line)
+    for one in told:
+        if one not in reached:
+            to = one.body["to_agent"]
+            say_error(f"nobody is told: there is no agent {to}, {one.ref} waits for one")
 
 
 @command(
@@ -131,7 +139,7 @@ def remind_command(
     words = text_of(session, text, file, f"fleet remind {when} 'TEXT'")
     due = ahead(session, when, "WHEN")
     fleet = session.fleet
-    record = fleet.later.remind(fleet.author, words, due=due, key=key)
+    record = fleet.later.remind(fleet.author, words, due=due, when=when, key=key)
     line = f"noted {record.ref} · you are told {due_of(session, record)}"
     say_written(session, as_json=as_json, fields=later_written(record), line=line)
 

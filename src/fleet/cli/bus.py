@@ -76,7 +76,7 @@ def emit_command(
     fleet = session.fleet
     if when is not None:
         due = ahead(session, when, "--in")
-        options: dict[str, Any] = {"due": due, "to": to, "key": key, "cause": cause}
+        options: dict[str, Any] = {"due": due, "when": when, "to": to, "key": key, "cause": cause}
         _say_waiting(
             session, fleet.later.emit(fleet.author, event_type, payload, **options), as_json=as_json
         )

@@ -55,7 +55,10 @@ def _show(session: Session, ref: str, *, as_json: bool) -> None:
             say_json({"ref": record.ref, "at": record.at, **_written(record), "decided": word})
         return
     first = [Item(_decision(session, decided))] if decided else []
-    say_items(session, [*first, *(Item(f"+ {_head(one)}", _text(one)) for one in staged)])
+    say_items(
+        session,
+        [*first, *(Item(f"+ {_head(one)}{_due(session, one)}", _text(one)) for one in staged)],
+    )
 
 
 def _decision(session: Session, record: "Record") -> str:
@@ -77,6 +80,11 @@ def _head(record: "Record") -> str:
     target = said.get("reply_to") or said.get("target") or said.get("subject")
     more = f" to {target}" if target else ""
     return f"{str(record.body['stream']).removeprefix('channels/')}: {what}{more}"
+
+
+def _due(session: Session, record: "Record") -> str:
+    due = cast("Body", record.body["body"]).get("due")
+    return f" · due {local(str(due), session.zone)}" if due else ""
 
 
 def _text(record: "Record") -> str:

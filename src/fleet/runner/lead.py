@@ -13,7 +13,7 @@ from fleet.errors import Conflict, Held
 from fleet.ports import Store, last_record
 from fleet.records import Body, rfc3339
 from fleet.status import runner
-from fleet.whereabouts import HOME, LEADER, Spot, noted, same, spot
+from fleet.whereabouts import HOME, LEADER, Spot, noted, original, same, spot
 from fleet.wiring import Fleet
 
 STREAMS = 1000  # logs whose newest record is looked at
@@ -44,7 +44,9 @@ def settle_in(fleet: Fleet, *, take_over: bool) -> str:
             return ""
         is_copy = there is not None and not same(there, here)
         if there and is_copy and not take_over:
-            raise _refusal(fleet, there, here)
+            raise _refusal(
+                fleet, there, here, "stop them there for good, then say --take-over here"
+            )
         note = here._asdict() | {"since": rfc3339(fleet.store.now().wall)}
         try:
             # Who led the other copy leads this one as little as it did before.
@@ -55,12 +57,22 @@ def settle_in(fleet: Fleet, *, take_over: bool) -> str:
         return _tell(fleet, there, version) if there and is_copy else ""
 
 
-def _refusal(fleet: Fleet, there: Spot, here: Spot) -> Held:
+def require_original(fleet: Fleet, fix: str) -> None:
+    """Refuse in a copy of a home what would not reach its agents, which run elsewhere.
+
+    Raises:
+        Held: it is such a copy; `fix` says what to do.
+    """
+    if there := original(fleet.store.get(LEADER)[0], fleet.places.state):
+        raise _refusal(fleet, there, spot(fleet.places.state), fix)
+
+
+def _refusal(fleet: Fleet, there: Spot, here: Spot, fix: str) -> Held:
     machine = "" if there.host == here.host else f" on {there.host}"
     place = f"{there.path}{machine}"
     return Held(
         f"this home is a copy: its agents run in {place}, last active {_last_active(fleet)}",
-        "stop them there for good, then say --take-over here",
+        fix,
         key=HOME,
         holder=place,
     )
