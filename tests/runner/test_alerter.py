@@ -174,6 +174,23 @@ def test_a_command_that_fails_is_said_once_and_tried_at_the_next(tmp_path: Path)
     assert len(told.heard()) == 1
 
 
+def test_a_command_that_failed_is_tried_again_by_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network that was gone for a while needs no further alert to be told of the last one."""
+    monkeypatch.setattr(module, "AGAIN", 0.2)
+    told = Told(tmp_path, "test -e works && cat >> told")
+    told.raised("a")
+    told.settled()
+    assert told.heard() == []
+    told.home.put("works", "")
+
+    assert until(lambda: told.look() or told.heard())
+    told.settled()
+    assert [one["subject"] for one in told.heard()] == ["a"]
+    assert told.kinds() == ["loop"]
+
+
 def test_nothing_is_lost_when_the_runner_dies_before_it_is_told(tmp_path: Path) -> None:
     """What a command did not take before the runner died is told by the next one."""
     told = Told(tmp_path, "test -e works && cat >> told")

@@ -20,6 +20,8 @@ from fleet.wiring import Fleet
 
 LIMIT = 30.0  # seconds that the command may take
 PAUSE = 5.0  # seconds between the starts of two: what is raised meanwhile is told as one
+AGAIN = 10.0  # seconds after which what failed is tried again; doubled each time
+LONGEST = 600.0
 MOST = 1000  # alerts that are counted for one telling
 KIND = "on-alert"  # it could not be told: which is never told by itself
 READER = "operator"
@@ -36,6 +38,8 @@ class Alerter:
         self._head = -1  # of the log, when it was looked at last
         self._tried = 0  # the newest alert that the command failed to take
         self._next = 0.0
+        self._wait = AGAIN
+        self._again = 0.0  # when what failed is tried again
 
     def look(self, fleet: Fleet, now: datetime) -> None:  # noqa: ARG002 - every chore's shape
         """Tell what is new, unless that goes on; note what was told.
@@ -49,10 +53,11 @@ class Alerter:
             self._settle(fleet, self._errand)
         if fleet.config.on_alert != self._argv:  # another command may do what the last one did not
             self._argv, self._head, self._tried = fleet.config.on_alert, -1, 0
+            self._wait = AGAIN
         if not self._argv or time.monotonic() < self._next:
             return
         head = fleet.store.head(STREAM)
-        if head != self._head:
+        if head != self._head or (self._tried and time.monotonic() >= self._again):
             self._tell(fleet, head)
             self._head = head
 
@@ -72,7 +77,7 @@ class Alerter:
         every = raised(fleet.store, fleet.cache, MOST, after=told.seq, upto=head)
         new = [one for one in every if one.kind != KIND]
         wanted = [one for one in new if one.open]
-        if not wanted or new[-1].seq <= self._tried:
+        if not wanted or (new[-1].seq <= self._tried and time.monotonic() < self._again):
             return
         sorts = {(one.kind, one.subject): one for one in open_ones(fleet.store, fleet.cache)}
         chosen = next((one for one in reversed(wanted) if one.needs_a_person), wanted[-1])
@@ -91,12 +96,14 @@ class Alerter:
             if not self._tried:
                 self._echo(f"on_alert: {errand.fault}")
             self._tried = self._upto.seq
+            self._again = time.monotonic() + self._wait
+            self._wait = min(2 * self._wait, LONGEST)
         else:
             Cursors(fleet.store).advance(READER, {STREAM: self._upto})
             acknowledge(
                 fleet.store, fleet.cache, [one.seq for one in failed], by=SYSTEM.name, person=None
             )
-            self._tried = 0
+            self._tried, self._wait = 0, AGAIN
         self._errand = None
 
 
@@ -107,7 +114,7 @@ def _complain(store: Store, fault: str) -> None:
         subject="fleet",
         what=f"on_alert fails, nobody is told of alerts: {fault}",
         done="they are kept, and told when it works again; until then the heartbeat is silent",
-        fix="mend on_alert in fleet.yaml; the next alert tries it, and so does a changed on_alert",
+        fix="mend on_alert in fleet.yaml, or what it calls; it is tried again within ten minutes",
     )
 
 

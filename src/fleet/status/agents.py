@@ -52,7 +52,7 @@ def _agent(sources: Sources, agent: Agent, running: "Run | None", day: Day) -> B
     return {
         "id": agent.id,
         "state": _state(sources, agent, running, last),
-        "failing": last is not None and failed(last),
+        "failing": agent.enabled and last is not None and failed(last),
         "last_outcome": last.outcome if last else None,
         "last_ended": last.ended if last else None,
         "lag": sources.bus.lag(agent.id, sources.runs.last_ok_advance(agent.id)),

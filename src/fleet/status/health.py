@@ -37,8 +37,8 @@ def health(sources: Sources) -> str:
     """The word of `status` alone: what awareness says about the system."""
     failing = any(
         failed(last)
-        for agent in sources.config.agents
-        if (last := sources.runs.last_ended(agent)) is not None
+        for agent in sources.config.agents.values()
+        if agent.enabled and (last := sources.runs.last_ended(agent.id)) is not None
     )
     return _word(sources, open_ones(sources.store, sources.cache), bad=failing)
 
