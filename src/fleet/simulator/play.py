@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import count
 from random import Random
 from typing import NamedTuple
 
@@ -99,6 +100,7 @@ class Play:
         self.told = Told()
         self._courses = courses
         self._coming: list[tuple[float, int, Callable[[], None]]] = []
+        self._turns = count()  # what comes at one moment comes in its own order
         self._watched: dict[str, InForce] = {}
         self._watches: HomeConfig | None = None
         self._last = self.clock.wall  # what the wall clock showed at the last look that succeeded
@@ -122,7 +124,7 @@ class Play:
 
     def later(self, seconds: float, deed: Callable[[], None]) -> None:
         """Do something when so much time has passed."""
-        heapq.heappush(self._coming, (self.clock.elapsed + seconds, len(self._coming), deed))
+        heapq.heappush(self._coming, (self.clock.elapsed + seconds, next(self._turns), deed))
 
     def ask(self, fleet: Fleet, agents: Sequence[Agent]) -> Mapping[str, str]:
         """The gates answer at once; see `engine.Asker`."""
