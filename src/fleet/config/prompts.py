@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from fleet.config.fingerprint import YOUNG
+from fleet.masking import mask
 
 if TYPE_CHECKING:
     from fleet.ports import Cache
@@ -84,10 +85,15 @@ class Prompts:
             return {"stamp": stamp, "fault": "", "good": good}
         fault = "it cannot be read" if data is None else self._fault_of(name, data)
         if data is not None and not fault:
-            return {"stamp": stamp, "fault": "", "good": data.decode()}
+            return {"stamp": stamp, "fault": "", "good": _kept(data.decode())}
         where = fault if fault.startswith(f"{FOLDER}/") else f"{FOLDER}/{name}: {fault}"
         kept = "its last good text is in force" if good is not None else "no run can begin with it"
         return {"stamp": stamp, "fault": f"{where}: {kept}", "good": good}
+
+
+def _kept(text: str) -> str | None:
+    """The text, for the day on which the file is broken; none that holds a secret is kept."""
+    return text if mask(text) == text else None
 
 
 def _stamp(path: Path) -> list[int]:
