@@ -6,9 +6,10 @@ The use-cases above know nothing of it: a shadow run gets a store whose shared l
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from fleet.alerts import seen_to
 from fleet.errors import Rejected, Stale, Unknown
 from fleet.logs import between, with_key
-from fleet.ports import Store, last_record
+from fleet.ports import Cache, Store, last_record
 from fleet.records import Batch, Body, Draft, Guard, Instant, NotHeldByOther, Record, Sieve
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ SHARED = ("events", "channels/", "metrics", "memory-log/", "later")
 A question is none of them: it goes to a person only, who may know what a trial would ask.
 """
 PREFIX = "shadow/"
+KIND = "shadow"  # of the alert that writes wait, whose subject is the agent
 STAGED, ACCEPTED, DROPPED = "staged", "accepted", "dropped"
 
 
@@ -160,8 +162,9 @@ class Waiting(NamedTuple):
 class Shadow:
     """What shadow runs would have written, and a person's word on it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cache: Cache) -> None:
         self._store = store
+        self._cache = cache
 
     def waiting(self) -> list[Waiting]:
         """Every run whose writes nobody has accepted or dropped, oldest first."""
@@ -264,6 +267,9 @@ class Shadow:
     def _decide(self, author: "Author", run: str, op: str, **said: object) -> None:
         body: Body = {"op": op, "by": author.by or author.name, **said}
         self._store.append(PREFIX + run, [Draft(body, key=op, same=("op",))])
+        agent = str(self.staged(run)[0].body["agent"])
+        if all(one.agent != agent for one in self.waiting()):  # its alert is about all its runs
+            seen_to(self._store, self._cache, KIND, agent, author.name, author.by)
 
 
 def _key(run: str, record: Record) -> str:

@@ -188,7 +188,7 @@ def test_what_a_shadow_run_learns_waits(world: Any) -> None:
 
     assert (change.how, change.item, change.live) == ("staged", None, 0)
     assert world.section() == []
-    Shadow(world.store).accept(OPERATOR, "r1")
+    Shadow(world.store, RamCache()).accept(OPERATOR, "r1")
     assert [(one["text"], one["run"]) for one in world.section()] == [("Short lines win", "r1")]
 
 

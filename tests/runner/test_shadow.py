@@ -9,9 +9,11 @@ import jsonschema
 import pytest
 
 from calls import Actor, call, many
+from fleet.alerts import open_ones, raise_alert
 from fleet.errors import TryAgain
 from fleet.ops import shadows
-from fleet.records import Body
+from fleet.records import Body, Draft
+from fleet.shadow import Staged
 from fleets import Scripted
 from people import OPERATOR
 
@@ -310,3 +312,25 @@ def test_an_id_that_stands_for_another_record_by_now_stops_the_whole(home: Scrip
     used = "write 2, to events: the id 'K' was used for another record (events#1)"
     assert used in refused.stderr
     assert [body["from_agent"] for body in written(home)] == ["operator"]
+
+
+@pytest.mark.parametrize("word", ["accept", "drop"])
+def test_a_word_on_the_last_run_that_waits_closes_its_alert(tmp_path: Path, word: str) -> None:
+    """While another run of the agent waits the alert stays; it is closed in the person's name."""
+    home = Scripted(tmp_path / "home")
+    home.agent("ghost", "true")
+    fleet = home.fleet
+    raise_alert(fleet.store, kind="shadow", subject="ghost", what="w", done="d", fix="f")
+    for run in ("r1", "r2"):
+        Staged(fleet.store, "ghost", run).append("metrics", [Draft({"op": "metric"})])
+    Staged(fleet.store, "other", "r3").append("metrics", [Draft({"op": "metric"})])
+
+    def decide(run: str) -> list[str]:
+        if word == "accept":
+            fleet.shadow.accept(OPERATOR, run)
+        else:
+            fleet.shadow.drop(OPERATOR, run, "spam")
+        return [one.subject for one in open_ones(fleet.store, fleet.cache)]
+
+    assert (decide("r1"), decide("r2")) == (["ghost"], [])
+    assert fleet.store.read("alerts", 1, 9).records[0].body["by"] == "operator"

@@ -35,6 +35,7 @@ from fleet.runs.folder import LEFT, hashes
 from fleet.runs.judge import judge_claude, judge_command
 from fleet.runs.outcome import Left, Verdict, free_where_nothing_ran, settle_expectations
 from fleet.runs.run import places_body, places_of
+from fleet.shadow import KIND as SHADOW
 from fleet.units import counted
 from fleet.wiring import Fleet
 
@@ -192,7 +193,7 @@ def _tell_when_staged(fleet: Fleet, agent: str, run: str) -> None:
     if staged := fleet.shadow.staged(run):
         raise_alert(
             fleet.store,
-            kind="shadow",
+            kind=SHADOW,
             subject=agent,
             what=f"{counted(len(staged), 'write')} of {agent}'s shadow run wait",
             done="nobody but you sees them",

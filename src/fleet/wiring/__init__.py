@@ -234,7 +234,7 @@ class Fleet:
         """What shadow runs staged."""
         from fleet.shadow import Shadow
 
-        return Shadow(self.store)
+        return Shadow(self.store, self.cache)
 
     @cached_property
     def runs(self) -> "Runs":
