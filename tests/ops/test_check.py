@@ -220,6 +220,29 @@ def test_a_command_that_is_not_there_is_a_warning(
     assert told == ([] if found else [("warning", "agents/runs-it.yaml")] * 2)
 
 
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [("/nonexistent/prog", False), ("no-such-program", False), ("./bin/tell", True), ("sh", True)],
+)
+@pytest.mark.parametrize("name", ["on_alert", "heartbeat"])
+def test_an_operators_program_that_is_not_there_is_a_warning(
+    quiet_home, write, name: str, program: str, *, found: bool
+) -> None:
+    """Who would tell a person, and cannot be started, is said before there is anything to tell."""
+    write("bin/tell", "#!/bin/sh\n").chmod(0o755)
+    said = f"[{program}]" if name == "on_alert" else f"{{every: 5m, run: [{program}]}}"
+    text = (quiet_home / "fleet.yaml").read_text()
+    write("fleet.yaml", f"{text}\n{name}: {said}\n")
+
+    told = [
+        (finding.severity, finding.file)
+        for finding in (*check(quiet_home), *doctor(open_fleet(quiet_home, env={})))
+        if f"{name} starts {program}, which is not found" in finding.what
+    ]
+
+    assert told == ([] if found else [("warning", "fleet.yaml")] * 2)
+
+
 def test_every_finding_is_one_line_with_a_remedy(quiet_home, write) -> None:
     """Whatever is found can be shown in a list and says what to do."""
     write("agents/idle.yaml", AGENT)
