@@ -62,6 +62,11 @@ class Question(NamedTuple):
         options = self.record.body["options"]
         return list(map(str, options)) if isinstance(options, list) else []
 
+    @property
+    def how(self) -> str:
+        """How it is answered: every option in one word, which as it stands is none of them."""
+        return f"fleet answer {self.record.ref} {shlex.quote('|'.join(self.options))}"
+
     def as_json(self) -> Body:
         """What `--json` prints."""
         record, answer = self.record, self.answer
@@ -255,7 +260,7 @@ class Questions:
             subject=ref,
             what=f"{question.agent} asks: {clip(question.text, _SHOWN)} ({', '.join(options)})",
             done="it waits for your answer, which wakes the agent",
-            fix=f"fleet answer {ref} {shlex.quote(options[0])}",
+            fix=question.how,
             key=f"{KIND}/{ref}",
         )
 

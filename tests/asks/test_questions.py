@@ -40,7 +40,9 @@ def test_a_question_waits_and_raises_an_alert(asks: Asks) -> None:
     )  # fmt: skip
     assert question.record.body["run"] == "outreach-r1"
     assert (alert.kind, alert.subject) == ("question", "questions#1")
-    assert alert.fix == "fleet answer questions#1 yes"
+    assert alert.fix == "fleet answer questions#1 'yes|no'"  # pasted, it chooses nothing
+    with pytest.raises(Usage, match="is no option"):
+        answer(asks, asked.ref, "yes|no")
     assert not alert.needs_a_person
 
 
