@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from conftest import Fleet as Call
+from fleet.cursors import Cursors
 from fleet.errors import BadHome
+from fleet.logs import place_at
 from fleet.ops.reindex import reindex
 from fleet.ops.verify import verify
 from fleet.runs import Verdict
@@ -50,6 +52,14 @@ def test_a_sound_state_has_no_findings(opened: Fleet, home: Path, fleet: Call) -
     done = fleet("verify")
 
     assert (done.returncode, done.stdout) == (0, "every record and document can be read\n")
+
+
+def test_how_far_on_alert_has_told_is_fleets_own(opened: Fleet) -> None:
+    """The places of `operator` are no history of an agent that is gone; those of one are."""
+    for name in ("operator", "retired"):
+        Cursors(opened.store).advance(name, {"events": place_at(opened.store, "events", 1)})
+
+    assert [found.file for found in verify(opened)] == ["state/cursors/retired.json"]
 
 
 def test_the_files_of_a_run_may_be_gone(opened: Fleet, home: Path, fleet: Call) -> None:

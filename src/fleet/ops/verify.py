@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from fleet.errors import Finding
+from fleet.identity import RESERVED_NAMES
 from fleet.memory.mending import all_lost
 from fleet.ops.retention import limits_of
 from fleet.runs import UNPREPARED
@@ -67,7 +68,7 @@ def _orphans(fleet: "Fleet") -> Iterator[Finding]:
                 yield Finding("note", f"state/{stream}", 0, f"history of {name}, which has no file")
     for key in _pages(fleet.store.keys, "cursors/"):
         agent = key.removeprefix("cursors/")
-        if agent not in agents:
+        if agent not in agents | RESERVED_NAMES:  # `operator`: how far `on_alert` has told
             yield Finding("note", f"state/{key}.json", 0, f"places of {agent}, which has no file")
 
 
