@@ -18,6 +18,8 @@ STREAM = "alerts"
 MOST = 500  # open alerts that are told apart; older ones are only counted
 LONGEST = 1000  # characters of each of its texts that are shown
 TEXTS = ("what", "done", "fix")
+ASKED = frozenset({"question"})
+"""Kinds that `ack all` leaves open: they wait for an answer, not for a look."""
 NOTICES = frozenset(
     {
         *("auth", "breaker", "broken-files", "budget", "budget-warning", "cli-changed", "clock"),
@@ -158,7 +160,7 @@ def acknowledge(
     Args:
         store: where the log is.
         cache: where its fold is.
-        refs: numbers of alerts, of each sort any one; None closes whatever is open.
+        refs: numbers of alerts, of each sort any one; None closes whatever is open, but `ASKED`.
         by: who acknowledges.
         person: `Author.by`, as it is recorded.
 
@@ -166,12 +168,15 @@ def acknowledge(
         Unknown: one of the numbers is no alert's; nothing is closed.
     """
     state = _state(store, cache)
-    names = list(state["open"]) if refs is None else [_name(_found(store, seq)) for seq in refs]
+    names = [_name(_found(store, seq)) for seq in refs or ()]
+    if refs is None:
+        names = [name for name in state["open"] if not _is_asked(name)]
     wanted = {name: state["open"][name] for name in names if name in state["open"]}
     said: Body = {"op": "ack", "by": by, "person": person}
     if refs is None and (wanted or state["older"]):
         last = max((entry["seq"] for entry in wanted.values()), default=store.head(STREAM))
-        store.append(STREAM, [Draft(said | {"ref": ref_of(STREAM, last), "all": True})])
+        everything: Body = {"ref": ref_of(STREAM, last), "all": True, "but": sorted(ASKED)}
+        store.append(STREAM, [Draft(said | everything)])
     elif wanted:
         lines = [
             said | _about(name) | {"ref": ref_of(STREAM, entry["seq"])}
@@ -188,6 +193,16 @@ def seen_to(  # noqa: PLR0917 - what is closed, and by whom
     entry = _state(store, cache)["open"].get(_named({"kind": kind, "subject": subject}))
     if entry is not None:
         acknowledge(store, cache, [entry["seq"]], by=by, person=person)
+
+
+def about(store: Store, seq: int) -> tuple[str, str]:
+    """Kind and subject of the alert of that number.
+
+    Raises:
+        Unknown: it is no alert's.
+    """
+    body = _found(store, seq).body
+    return str(body["kind"]), str(body["subject"])
 
 
 def _found(store: Store, seq: int) -> Record:
@@ -248,8 +263,10 @@ def _close(state: _State, body: Body) -> None:
     """Take out what is acknowledged; what was raised while somebody did so stays, counted anew."""
     number = str(body.get("ref")).rpartition("#")[2]
     last = int(number) if number.isdecimal() else 0
-    everything = body.get("all") is True
-    for name in list(state["open"]) if everything else [_named(body)]:
+    everything, kept = body.get("all") is True, body.get("but")
+    but = frozenset(map(str, kept)) if isinstance(kept, list) else frozenset()
+    named = [name for name in state["open"] if _kind(name) not in but]
+    for name in named if everything else [_named(body)]:
         entry = state["open"].get(name)
         if entry and entry["seq"] <= last:
             del state["open"][name]
@@ -265,6 +282,14 @@ def _name(record: Record) -> str:
 
 def _named(body: Body) -> str:
     return f"{body.get('kind')}\n{body.get('subject')}"
+
+
+def _kind(name: str) -> str:
+    return name.partition("\n")[0]
+
+
+def _is_asked(name: str) -> bool:
+    return _kind(name) in ASKED
 
 
 def _about(name: str) -> Body:

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from calls import Done, call, many
-from fleet.alerts import raise_alert
+from fleet.alerts import open_ones, raise_alert
+from fleet.records import Draft
 from fleet.runner import lead
 from fleet.wiring import open_fleet
 
@@ -98,3 +99,31 @@ def test_an_acknowledgement_is_on_record(told, home) -> None:
         "by": "operator",
     }
     assert (line["author"], line["text"]) == ("operator", "alerts#3")
+
+
+def test_a_question_is_closed_by_its_answer_alone(told, home) -> None:
+    """`ack all` leaves it open and `ack` of it is refused with what to type; others are closed."""
+    fleet = open_fleet(home, env={})
+    asker = fleet.author._replace(name="outreach")
+    fleet.questions.ask(asker, "mail these 300?", ["yes", "no"])
+    everything = one(home, "alerts", "ack", "all")
+    refused = one(home, "alerts", "ack", "alerts#4")
+    left = [(alert.kind, alert.subject) for alert in open_ones(fleet.store, fleet.cache)]
+
+    one(home, "answer", "questions#1", "yes")
+
+    assert everything.out.count("acknowledged") == 2
+    assert (refused.code, refused.out) == (3, "")
+    assert "fleet answer questions#1 'yes|no'" in refused.err
+    assert left == [("question", "questions#1")]
+    assert open_ones(fleet.store, fleet.cache) == []
+
+
+def test_an_older_ack_of_all_still_closes_questions(home) -> None:
+    """A line without `but`, as fleet wrote it before, closes what it closed then."""
+    fleet = open_fleet(home, env={})
+    raise_alert(fleet.store, kind="question", subject="questions#1", what="w", done="d", fix="f")
+    said = {"op": "ack", "by": "operator", "person": None, "ref": "alerts#1", "all": True}
+    fleet.store.append("alerts", [Draft(said)])
+
+    assert open_ones(fleet.store, fleet.cache) == []

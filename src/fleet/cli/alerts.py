@@ -8,7 +8,7 @@ from fleet.cli.grammar import LIMIT, command, moment, number_of
 from fleet.cli.hints import again
 from fleet.cli.output import Item, local, say_done, say_items, say_objects
 from fleet.cli.session import Session, pass_session
-from fleet.errors import Usage
+from fleet.errors import Rejected, Usage
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -41,7 +41,8 @@ def alerts_command(
     """What needs a person and nobody has acknowledged: what happened, was done, and is to do.
 
     Alerts of one kind about one subject are shown as one, the last raised at the end. `ack` closes
-    those that were raised up to now; raised again they are open again.
+    those that were raised up to now; raised again they are open again. A question is closed by its
+    answer alone.
     """
     if words:
         _acknowledge(session, words, as_json=as_json)
@@ -96,6 +97,7 @@ def _acknowledge(session: Session, words: tuple[str, ...], *, as_json: bool) -> 
         raise Usage("ack needs references, or all", "fleet alerts lists what is open")
     numbers = None if refs == [ALL] else [number_of(ref, STREAM) or 0 for ref in refs]
     fleet, author = session.fleet, session.fleet.author
+    _require_answered(session, numbers or [])
     closed = acknowledge(fleet.store, fleet.cache, numbers, by=author.name, person=author.by)
     if as_json:
         say_objects(session, (alert.as_json() for alert in closed))
@@ -105,3 +107,17 @@ def _acknowledge(session: Session, words: tuple[str, ...], *, as_json: bool) -> 
         say_done(f"acknowledged {alert.kind} {alert.subject}, {how}{alert.ref}")
     if not closed:
         say_done("nothing of it is open")
+
+
+def _require_answered(session: Session, numbers: list[int]) -> None:
+    """Refuse to close the alert of a question that waits: its agent waits for an answer."""
+    from fleet.alerts import about
+    from fleet.questions import KIND
+
+    fleet = session.fleet
+    told = [about(fleet.store, number) for number in numbers]
+    asked = {subject for kind, subject in told if kind == KIND}
+    for question in fleet.questions.open() if asked else ():
+        if question.record.ref in asked:
+            what = f"{question.record.ref} waits for an answer, which closes its alert"
+            raise Rejected(what, question.how)
