@@ -160,7 +160,17 @@ class Fleet:
         """Events."""
         from fleet.bus import Bus
 
-        return Bus(self.store, self.cache, self.config, self.schemas, self.cursors, self._permit)
+        store, cache = self.store, self.cache
+
+        def permit(author: "Author", key: str) -> "Guard":
+            # Only a type with x-claim asks for it, so `fleet emit` mostly does without the claims.
+            # A method would tie the bus to its home: garbage that waits for the collector, with
+            # all that a context was made of.
+            from fleet.claims import Claims
+
+            return Claims(store, cache).permit(author, key)
+
+        return Bus(store, cache, self.config, self.schemas, self.cursors, permit)
 
     @cached_property
     def later(self) -> "Later":
@@ -182,10 +192,6 @@ class Fleet:
         from fleet.questions import Questions
 
         return Questions(self.store, self.cache, self.config)
-
-    def _permit(self, author: "Author", key: str) -> "Guard":
-        # Only a type with x-claim asks for it, so `fleet emit` mostly does without the claims.
-        return self.claims.permit(author, key)
 
     @cached_property
     def controls(self) -> "Controls":

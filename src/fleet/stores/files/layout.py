@@ -21,7 +21,7 @@ LOG_LOCK = "log."
 """What the name of a log's lock file begins with."""
 
 _CLAIMS = "claims/"
-MOST_LOGS = 4096  # whose places are held; a process that runs for months asks for more
+MOST_LOGS = 512  # whose places are held; a process that runs for months asks for more
 _MAX_FORMAT = 100  # bytes
 
 
