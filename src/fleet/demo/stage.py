@@ -6,6 +6,7 @@ It writes files and starts nothing.
 import json
 import sys
 import time
+from math import floor
 from pathlib import Path
 
 from fleet import homes
@@ -89,11 +90,12 @@ def _acted(text: str, every: float, offset: float, *, fast: bool, seed: str) -> 
     lines = text.splitlines()
     kept = [line for line in lines if line.startswith(tuple(f"{name}:" for name in KEPT))]
     cooldown = COOLDOWN_FAST if fast else COOLDOWN
+    cut = floor(100 * offset) / 100  # rounded up it could reach `every`
     return [
         "# Played by a stand-in for the demo: no model, nothing is paid.",
         *kept,
         *(_with_cooldown(line, cooldown) for line in lines if line.startswith("wake_on:")),
-        f"schedule: {{every: {every:g}s, offset: {offset:.2f}s}}",
+        f"schedule: {{every: {every:g}s, offset: {cut:.2f}s}}",
         "launch: command",
         f"command: {json.dumps([sys.executable, '-m', 'fleet.demo.standin'])}",
         f"env: {{set: {{DEMO_SEED: {json.dumps(seed)}}}}}",
