@@ -65,6 +65,11 @@ class Shared(Protocol):
     def agents(self) -> Mapping[str, Sharing]: ...  # noqa: D102 - said above
 
 
+def account_of(agent: Sharing) -> str:
+    """The account that `agent` uses; `FLEET` stands for all agents that none names."""
+    return agent.account or FLEET
+
+
 class Accounts:
     """The documents `control/account:<name>`, see `state/README.md`.
 
@@ -76,10 +81,6 @@ class Accounts:
     def __init__(self, store: Store, timezone: str = "UTC") -> None:
         self._store = store
         self._timezone = timezone
-
-    def account_of(self, agent: Sharing) -> str:
-        """The account that `agent` uses; `FLEET` stands for all agents that none names."""
-        return agent.account or FLEET
 
     def names(self, config: Shared) -> list[str]:
         """Every account of a home, as its file orders them; `FLEET` last, if an agent uses it."""

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from fleet.alerts import raise_alert, seen_to
 from fleet.bus.events import STREAM as EVENTS
+from fleet.bus.later import tell_unread
 from fleet.errors import Rejected, TryAgain, Unknown, Usage
 from fleet.folds import fold
 from fleet.identity import Author, require_operator
@@ -289,25 +290,13 @@ class Questions:
         }
         event = self._store.append(EVENTS, [Draft(body, key=asked.ref, same=("type",))])[0]
         if agent not in self._config.agents:
-            self._tell_unread(asked, event)
+            tell_unread(self._store, asked, event)
         by, person = str(said.body["from_agent"]), said.body["by"]
         person = person if isinstance(person, dict) else None
         seen_to(self._store, self._cache, KIND, asked.ref, by, person)
         done: Body = {"op": "told", "target": seq, "event": event.ref}
         self._store.append(STREAM, [Draft(done, key=f"told/{seq}", same=("op", "target"))])
         return event
-
-    def _tell_unread(self, asked: Record, event: Record) -> None:
-        to = str(event.body["to_agent"])
-        raise_alert(
-            self._store,
-            kind="no-addressee",
-            subject=to,
-            what=f"the answer to {asked.ref} is {event.ref} for {to}, and no agent is called so",
-            done="it stands in the log, and waits for an agent of that name",
-            fix=f"fleet show {event.ref}, and send it to another if it matters",
-            key=f"no-addressee/{asked.ref}",
-        )
 
     def _answer_to(self, seq: int) -> Record | None:
         if str(seq) in self._state()["open"]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from fakeclaude import RESULT
 from fleet import processes
 from fleet.runner import launch
 from fleets import Scripted, Up, until
@@ -17,15 +18,6 @@ from fleets import Scripted, Up, until
 OFTEN = "{every: 1s}"
 TAKES = 'cat > /dev/null; sleep "$(shuf -n1 -e 0.1 0.4 1 2)"; '
 ESCAPE = "(setsid sh -c 'trap \"\" TERM INT HUP; sleep 300' &); "
-RESULT = {
-    "type": "result",
-    "subtype": "success",
-    "is_error": False,
-    "num_turns": 2,
-    "result": "Did it.",
-    "total_cost_usd": 0.25,
-    "permission_denials": [],
-}
 SETTLED = 5.0  # seconds after a start within which nothing unsupervised is left
 PAID = "claude"
 
@@ -34,7 +26,9 @@ PAID = "claude"
 def home(tmp_path: Path) -> Scripted:
     """Six agents that are always due: two that cost money, two whose children escape."""
     program = tmp_path / "claude"
-    program.write_text(f"#!/bin/sh\n{TAKES}\necho '{json.dumps(RESULT)}'\n")
+    program.write_text(
+        f"#!/bin/sh\n{TAKES}\necho '{json.dumps(RESULT | {'total_cost_usd': 0.25})}'\n"
+    )
     program.chmod(0o700)
     home = Scripted(tmp_path / "home", concurrency=6, extra=f"claude: {{path: {program}}}\n")
     for name in ("plain-1", "plain-2"):

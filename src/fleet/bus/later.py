@@ -53,6 +53,20 @@ class _State(TypedDict):
     waiting: dict[str, tuple[float, str, str]]
 
 
+def tell_unread(store: Store, cause: Record, event: Record) -> None:
+    """Raise an alert: what `cause` was about became `event`, which is for nobody that there is."""
+    to = str(event.body["to_agent"])
+    raise_alert(
+        store,
+        kind="no-addressee",
+        subject=to,
+        what=f"{cause.ref} became {event.ref} for {to}, and no agent is called so",
+        done="it stands in the log, and waits for an agent of that name",
+        fix=f"fleet show {event.ref}, and emit it to another if it matters",
+        key=f"no-addressee/{cause.ref}",
+    )
+
+
 class Later:
     """What waits for its time in one home."""
 
@@ -238,7 +252,7 @@ class Later:
             return {seq: event for made in alone for seq, event in made.items()}
         for record, event in zip(records, events, strict=True):
             if event.body["to_agent"] not in {None, *self._config.agents}:
-                self._tell_unread(record, event)
+                tell_unread(self._store, record, event)
         made = {record.seq: event for record, event in zip(records, events, strict=True)}
         self._close([(seq, {"op": DELIVERED, "event": one.ref}) for seq, one in made.items()])
         return made
@@ -282,18 +296,6 @@ class Later:
                 {},
             )
             self._retractions.retract([target], by="system", reason=reason)
-
-    def _tell_unread(self, record: Record, event: Record) -> None:
-        to = str(event.body["to_agent"])
-        raise_alert(
-            self._store,
-            kind="no-addressee",
-            subject=to,
-            what=f"{record.ref} became {event.ref} for {to}, and no agent is called so",
-            done="it stands in the log, and waits for an agent of that name",
-            fix=f"fleet show {event.ref}, and emit it to another if it matters",
-            key=f"no-addressee/{record.ref}",
-        )
 
     def _lose(self, seq: int, why: str, fix: str) -> None:
         """Say that something that is due becomes no event, and leave it."""

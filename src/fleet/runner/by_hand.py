@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 from fleet import identity
+from fleet.accounts import account_of
 from fleet.config.model import Agent
 from fleet.errors import NotStarted, Unavailable
 from fleet.records import new_id
@@ -96,7 +97,7 @@ def _require_start(fleet: Fleet, agent: str, slot: str) -> None:
     if decision.result == "over_budget":
         fix = money.fix_of(fleet, fleet.config.agents[agent])
         _over_budget(fleet, fleet.config.agents[agent], slot, decision.detail)
-    account = fleet.accounts.account_of(fleet.config.agents[agent])
+    account = account_of(fleet.config.agents[agent])
     what = f"{agent} not started ({decision.result}): {decision.detail}"
     raise NotStarted(what, fix.format(agent=agent, account=account), reason=decision.result)
 

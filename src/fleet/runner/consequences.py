@@ -7,7 +7,7 @@ by compare-and-set, and each alert has its key. It judges no run and starts none
 import zlib
 from datetime import datetime, timedelta
 
-from fleet.accounts import Ended
+from fleet.accounts import Ended, account_of
 from fleet.alerts import raise_alert
 from fleet.config.env_file import CREDENTIALS
 from fleet.config.model import Agent
@@ -60,7 +60,7 @@ def of_the_last_runs(fleet: Fleet) -> None:
 
 
 def _tell_account(fleet: Fleet, agent: Agent, run: Run) -> None:
-    name = fleet.accounts.account_of(agent)
+    name = account_of(agent)
     ended = wall_of(str(run.ended))
     span = Ended(run.id, wall_of(run.started) if run.started else ended, ended)
     if run.outcome == "rate_limited":
@@ -102,7 +102,7 @@ def _tell_of_block(fleet: Fleet, name: str, agent: Agent, run: Run) -> None:
 
 def _agents(fleet: Fleet, name: str) -> str:
     agents = fleet.config.agents.values()
-    count = sum(fleet.accounts.account_of(agent) == name for agent in agents)
+    count = sum(account_of(agent) == name for agent in agents)
     return f"its {counted(count, 'agent')}" if name != FLEET else counted(count, "agent")
 
 

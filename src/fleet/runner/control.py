@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 
 from fleet import identity, processes
+from fleet.accounts import account_of
 from fleet.controls import FLEET
 from fleet.errors import Down, EndedBadly, Unknown
 from fleet.identity import Author
@@ -156,7 +157,7 @@ def _require_account(fleet: Fleet, account: str) -> None:
 
 def _agents(fleet: Fleet, account: str) -> list[str]:
     agents = fleet.config.agents.values()
-    return [agent.id for agent in agents if fleet.accounts.account_of(agent) == account]
+    return [agent.id for agent in agents if account_of(agent) == account]
 
 
 def _name(scope: str) -> str:

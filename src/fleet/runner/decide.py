@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from fleet import schedules
+from fleet.accounts import account_of
 from fleet.config.model import Agent, Budget, HomeConfig
 from fleet.ledger import Sum, too_much
 from fleet.runner.state import (
-    FLEET_ACCOUNT,
     GATE,
     START,
     WAIT,
@@ -42,11 +42,6 @@ def decide(config: HomeConfig, state: State, now: datetime) -> list[Decision]:
         for decision in _Agent(config, state, name, one, now).decisions():
             (ready if decision.result == START else settled).append(decision)
     return [*_placed(config, state, ready), *settled]
-
-
-def account_of(agent: Agent) -> str:
-    """The account whose login and limit the agent shares."""
-    return agent.account or FLEET_ACCOUNT
 
 
 def summed(refused: Sequence[Decision]) -> Iterator[str]:

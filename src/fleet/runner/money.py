@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+from fleet.accounts import account_of
 from fleet.alerts import raise_alert
 from fleet.config.model import Agent, Budget, HomeConfig
+from fleet.controls import FLEET
 from fleet.errors import NotStarted, Unavailable
 from fleet.ledger import HAIR, UNHEARD_OF, Day, Reservation, Sum, launched_here, too_much
 from fleet.places import HOME_FILE
 from fleet.records import made_at
-from fleet.runner.decide import account_of
-from fleet.runner.state import FLEET_ACCOUNT
 from fleet.wiring import Fleet
 
 WARN = 0.8  # of a day's budget: then a person is told
@@ -169,7 +169,7 @@ def recount(fleet: Fleet, now: datetime) -> None:
 
     def account(name: str) -> str:
         agent = _known(fleet, name)
-        return account_of(agent) if agent else FLEET_ACCOUNT
+        return account_of(agent) if agent else FLEET
 
     def counted(day: Day) -> Day:
         known = fleet.spending.recounted(day, logs, account)
@@ -227,7 +227,7 @@ def bounds(fleet: Fleet, agent: Agent, day: Day) -> Iterator[Bound]:
         yield Bound(agent.id, agent.id, agent.file, own, used.total, used.ended)
     if all_of_them.of_a_day:
         used_by_all = (day.total, day.settled)
-        yield Bound(FLEET_ACCOUNT, "the fleet", HOME_FILE, all_of_them, *used_by_all)
+        yield Bound(FLEET, "the fleet", HOME_FILE, all_of_them, *used_by_all)
 
 
 def _now(fleet: Fleet) -> datetime:

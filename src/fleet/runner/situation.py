@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from fleet.accounts import account_of
 from fleet.errors import TryAgain
 from fleet.ledger import Day, Sum
 from fleet.runner import money
@@ -90,7 +91,7 @@ def gather(fleet: Fleet, asked: Asked, now: datetime) -> tuple[State, dict[str, 
 def _account(fleet: Fleet, name: str, known: Mapping[str, AccountState]) -> dict[str, AccountState]:
     """What holds the account of the agent `name`, unless it is `known`."""
     agent = fleet.config.agents.get(name)
-    account = fleet.accounts.account_of(agent) if agent else None
+    account = account_of(agent) if agent else None
     if account is None or account in known:
         return {}
     return {account: AccountState(*fleet.accounts.of(account))}

@@ -6,7 +6,6 @@ from datetime import datetime
 
 START, WAIT, GATE = "start", "wait", "gate"
 WAKE = "wake:"  # how the name of a wake begins
-FLEET_ACCOUNT = "fleet"  # the account of agents that no account names; no agent has this name
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from datetime import UTC
 
+from fleet.accounts import account_of
 from fleet.records import Body
 from fleet.status.sources import Sources
 
@@ -25,7 +26,7 @@ def held(sources: Sources) -> list[Body]:
                     "agents": [
                         agent.id
                         for agent in sources.config.agents.values()
-                        if sources.accounts.account_of(agent) == name
+                        if account_of(agent) == name
                     ],
                     "state": state,
                     "until": until.astimezone(UTC).isoformat(timespec="seconds") if until else None,
