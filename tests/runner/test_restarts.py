@@ -40,3 +40,20 @@ def test_what_waited_runs_after_a_stop_and_a_start(home: Scripted, tmp_path: Pat
 
     assert [run.agent for run in home.ended()].count("second") == 1
     assert [run.agent for run in home.ended()].count("quiet") == 1
+
+
+def test_what_waited_too_long_for_the_next_runner_is_missed(home: Scripted, tmp_path: Path) -> None:
+    """A slot that was left open is caught up as long as `catch_up` says, and not after days."""
+    clock = WallClock(tmp_path / "clock")
+    clock.set(NINE - timedelta(minutes=1))
+    with running(home, env=clock.env) as up:
+        clock.set(NINE)
+        assert until(lambda: "first started" in up.said()), up.said()
+        assert up.stop() == 0
+
+    clock.set(NINE + timedelta(minutes=45))
+    with running(home, env=clock.env) as up:
+        assert until(lambda: "second not started (missed)" in up.said()), up.said()
+        assert up.stop() == 0
+
+    assert not home.runs("second")

@@ -4,6 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from fleet.errors import Unavailable
+from fleet.runner import settle
+from fleet.runner.keepers import Keepers
+from fleet.runner.live import Live
+from fleet.runs import Run
+from fleet.wiring import Fleet
 from fleets import Scripted, Up, running, until
 
 DONE = "cat > /dev/null; echo done"
@@ -46,3 +52,29 @@ def test_the_others_go_on_and_it_is_named(scripted: Scripted, trouble: str) -> N
         assert until(lambda: len(scripted.ended("good")) > before + 1), up.said()
         assert until(lambda: "bad" in up.said()), up.said()
         assert up.stop() == 0, up.said()
+
+
+def test_an_end_that_is_refused_holds_no_other_back(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others are settled in the same look, it is told, and the next look settles it."""
+    for name in ("bad", "good"):
+        scripted.agent(name, DONE)
+        assert scripted.call("run", name).returncode == 0
+    keepers, settled, took = Keepers(), settle.settle, list[str]()
+    live = {run.agent: Live(run.id, run.agent) for run in scripted.ended()}
+    keepers._live = dict(sorted(live.items()))  # the bad one comes first
+
+    def refused(fleet: Fleet, agent: str, run: str) -> Run:
+        if agent == "bad":
+            raise Unavailable("the disk is full")
+        return settled(fleet, agent, run)
+
+    monkeypatch.setattr(settle, "settle", refused)
+    with pytest.raises(Unavailable):
+        keepers.reap(scripted.fleet, lambda run: took.append(run.agent))
+    assert (took, list(keepers.running())) == (["good"], ["bad"])
+
+    monkeypatch.setattr(settle, "settle", settled)
+    keepers.reap(scripted.fleet, lambda run: took.append(run.agent))
+    assert (took, list(keepers.running())) == (["good", "bad"], [])
