@@ -70,9 +70,10 @@ def _lines(said: Json) -> Iterator[str]:
 
 def _head(said: Json) -> Iterator[str]:
     slots, runs = said["slots"], round(_number(said["runs"]))
+    unit = "day" if said["days"] == 1 else "days"
     begin = str(said["from"])[:16].replace("T", " ")
     yield (
-        f"{said['days']:g} days from {begin} ({said['timezone']}): {slots} slots, "
+        f"{said['days']:g} {unit} from {begin} ({said['timezone']}): {slots} slots, "
         f"about {counted(runs, 'run')}, about ${_number(said['cost']):.2f}"
     )
     if said["history_days"]:
