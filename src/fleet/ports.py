@@ -133,6 +133,18 @@ class Store(Protocol):
         ...
 
 
+class Pulse(Protocol):
+    """A store that says cheaply whether anything was written, for whoever shows it for hours."""
+
+    def stamps(self) -> dict[str, int]:
+        """By kind, the first part of a log's or document's name, a number of no other meaning.
+
+        It is another one after something of that kind was written, by anybody; it may be so
+        without. Costs no more than a look at every log's newest file.
+        """
+        ...
+
+
 class Cache(Protocol):
     """Derived files: each may be deleted at any time and is computed again, equal."""
 

@@ -8,6 +8,7 @@ Threads may share one; processes cannot.
 import marshal
 import time
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from threading import Condition
 
@@ -189,6 +190,16 @@ class RamStore:
                 if ahead or left <= 0:
                     return ahead
                 self._changed.wait(left)
+
+    def stamps(self) -> dict[str, int]:
+        """See `Pulse.stamps`."""
+        found: Counter[str] = Counter()
+        with self._changed:
+            for stream, log in self._logs.items():
+                found[stream.partition("/")[0]] += log.head
+            for key, (version, _) in self._documents.items():
+                found[key.partition("/")[0]] += version
+        return dict(found)
 
     def _head(self, stream: str) -> int:
         return self._logs[stream].head if stream in self._logs else 0

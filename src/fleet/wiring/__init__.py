@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fleet.ledger import Ledger
     from fleet.memory import Memory
     from fleet.metrics import Metrics
-    from fleet.ports import Cache, Shelf, Store
+    from fleet.ports import Cache, Pulse, Shelf, Store
     from fleet.questions import Questions
     from fleet.records import Guard
     from fleet.retractions import Retractions
@@ -112,6 +112,11 @@ class Fleet:
         from fleet.stores.files import FilesStore
 
         return FilesStore(self.places.state, secrets=secret_values(self.env))
+
+    @property
+    def pulse(self) -> "Pulse":
+        """The store, for whoever asks it again and again whether anything was written."""
+        return self._files
 
     @property
     def shelf(self) -> "Shelf":

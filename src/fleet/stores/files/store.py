@@ -24,6 +24,8 @@ from fleet.stores.intake import Intake
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from fleet.stores.files.stamps import Stamps
+
 _SEGMENT = 16 << 20  # bytes
 _FREE = nullcontext()
 _LOOK = 0.02  # seconds between two looks at a log that is waited for
@@ -58,6 +60,7 @@ class FilesStore:
         self._layout = Layout(os.path.abspath(os.fspath(state)))
         self._logs = LogWriter(self._layout, clock, lock_timeout, segment_bytes)
         self._documents = documents.Documents(self._layout, clock, lock_timeout)
+        self._stamps: Stamps | None = None
         with disk.explained(f"opening {state}"):
             self._layout.check()
 
@@ -115,6 +118,15 @@ class FilesStore:
             return False
         sizes[stream] = size
         return reading.head(self._layout, stream) > seq
+
+    def stamps(self) -> dict[str, int]:
+        """See `Pulse.stamps`."""
+        if self._stamps is None:
+            from fleet.stores.files.stamps import Stamps
+
+            self._stamps = Stamps(self._layout)
+        with disk.explained("looking for what is new"):
+            return self._stamps.look()
 
     def streams(self, prefix: str, after: str, limit: int, *, having: str = "") -> list[str]:
         """See `Store.streams`."""
